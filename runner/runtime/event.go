@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+// Event is one line of a runtime's -json output. terraform-json has no types for the lines of plan and
+// apply; its diagnostic is used here.
+type Event struct {
+	Level      string             `json:"@level"`
+	Message    string             `json:"@message"`
+	Type       string             `json:"type"`
+	Hook       *Hook              `json:"hook"`
+	Change     *Change            `json:"change"`
+	Changes    *Counts            `json:"changes"`
+	Outputs    map[string]Value   `json:"outputs"`
+	Diagnostic *tfjson.Diagnostic `json:"diagnostic"`
+}
+
+// Hook is what an apply_*, refresh_* or provision_* line is about.
+type Hook struct {
+	Resource Resource `json:"resource"`
+	Action   string   `json:"action"`
+	Elapsed  float64  `json:"elapsed_seconds"`
+	IDValue  string   `json:"id_value"`
+}
+
+// Change is what a planned_change or resource_drift line is about.
+type Change struct {
+	Resource Resource `json:"resource"`
+	Action   string   `json:"action"`
+}
+
+// Resource names a resource instance.
+type Resource struct {
+	Addr string `json:"addr"`
+}
+
+// Counts is a change_summary line's summary.
+type Counts struct {
+	Add       int    `json:"add"`
+	Change    int    `json:"change"`
+	Remove    int    `json:"remove"`
+	Import    int    `json:"import"`
+	Operation string `json:"operation"` // plan, apply or destroy
+}
+
+// Value is one output of an outputs line. Value is empty when Sensitive.
+type Value struct {
+	Sensitive bool            `json:"sensitive"`
+	Value     json.RawMessage `json:"value"`
+}
+
+// The types of lines that something is decided by.
+const (
+	applyStart       = "apply_start"
+	applyComplete    = "apply_complete"
+	applyErrored     = "apply_errored"
+	changeSummary    = "change_summary"
+	diagnostic       = "diagnostic"
+	plannedChange    = "planned_change"
+	stateLockAcquire = "state_lock_acquire"
+)
+
+// ParseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
+// configuration, a crash, output of a wrapper): those are not ok, and text.
+func ParseEvent(line []byte) (e Event, ok bool) {
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &e) != nil {
+		return Event{}, false
+	}
+	return e, e.Message != "" || e.Type != "" || e.Diagnostic != nil
+}
+
+// quiet are the lines that would only make a log longer: the readable text has their sum in another line.
+var quiet = map[string]bool{
+	"version": true, "outputs": true, "refresh_complete": true, "apply_progress": true,
+	"provision_complete": true, "ephemeral_action_complete": true,
+}
+
+// Text turns the line back into readable text, empty for what a log does without.
+func (e Event) Text() string {
+	switch {
+	case quiet[e.Type]:
+		return ""
+	case e.Diagnostic != nil:
+		return diagnosticText(e.Diagnostic)
+	default:
+		return e.Message
+	}
+}
+
+func diagnosticText(d *tfjson.Diagnostic) string {
+	var b strings.Builder
+	label := "Error"
+	if d.Severity == tfjson.DiagnosticSeverityWarning {
+		label = "Warning"
+	}
+	fmt.Fprintf(&b, "%s: %s", label, d.Summary)
+	if d.Range != nil {
+		fmt.Fprintf(&b, "\n  on %s line %d", d.Range.Filename, d.Range.Start.Line)
+		if d.Address != "" {
+			fmt.Fprintf(&b, ", with %s", d.Address)
+		}
+	} else if d.Address != "" {
+		fmt.Fprintf(&b, "\n  with %s", d.Address)
+	}
+	if d.Detail != "" {
+		b.WriteString("\n\n" + d.Detail)
+	}
+	return b.String()
+}

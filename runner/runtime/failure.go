@@ -1,0 +1,90 @@
+package runtime
+
+import (
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// Failure is the class of a failed step. The values are those of a result's error.reason (spec/runner.md, "The
+// result") that can be read from what a runtime printed.
+type Failure string
+
+// The classes, and who has to do something about each.
+const (
+	FailureConfig     Failure = "config"      // the author of the module or its inputs
+	FailureProvider   Failure = "provider"    // a provider refused or failed; the infrastructure's owner
+	FailureLocked     Failure = "locked"      // nobody: another run holds the lock
+	FailureLockLost   Failure = "lock-lost"   // whoever force-unlocked a running apply
+	FailureRBAC       Failure = "rbac"        // whoever grants the ServiceAccount its rights
+	FailureRegistry   Failure = "registry"    // nobody: the registry did not answer well
+	FailureBackend    Failure = "backend"     // nobody: where the state lives could not be reached
+	FailureStateWrite Failure = "state-write" // an operator: the state could not be saved
+	FailureKilled     Failure = "killed"      // the memory limit, probably
+)
+
+// texts are the messages of both runtimes, in the order of their weight: a run that lost its lock
+// and could not save its state has first of all a state that is not saved.
+var texts = []struct {
+	failure Failure
+	match   *regexp.Regexp
+}{
+	{FailureStateWrite, regexp.MustCompile(`Failed to (save state|persist state|create local state file)|Error saving state`)},
+	{FailureLockLost, regexp.MustCompile(`Error releasing the state lock`)},
+	{FailureRBAC, regexp.MustCompile(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
+	{FailureLocked, regexp.MustCompile(`Error acquiring the state lock|state is already locked|remote state already locked|state already locked`)},
+	{FailureBackend, regexp.MustCompile(`(?s)(Error (refreshing|loading) state|Failed to (get|load|refresh) (existing )?(state|workspaces)|Error inspecting states|Error reading state|dial tcp).*` + unreachable)},
+	{FailureBackend, regexp.MustCompile(`(Error (refreshing|loading) state|Failed to (get|load|refresh) state|Error inspecting states).*(HTTP (response code|error):? ?5\d\d|giving up after)`)},
+}
+
+const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
+
+// transient are the failures of init that are known to pass (spec/runner.md, "Retries").
+var transient = regexp.MustCompile(`(?i)text file busy|` +
+	`\b(429|500|502|503|504) (Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)|` +
+	`giving up after \d+ attempt|Client\.Timeout|request canceled while waiting|TLS handshake timeout|i/o timeout|context deadline exceeded|` +
+	`connection reset|connection refused|unexpected EOF|could not connect to registry|failed to request discovery document`)
+
+// permanent are the failures of init that no repetition changes, whatever else their text says.
+var permanent = regexp.MustCompile(`(?i)checksum|does not match any of the|provider registry .* does not have a provider|no available releases match|is forbidden`)
+
+// Classify names the class of a failed step from its exit, its diagnostics, and its text as the
+// fallback. The exit code alone tells nothing: it is 1 for everything.
+func Classify(exit Exit, output *Output) Failure {
+	if exit.Signal == syscall.SIGKILL && !exit.Killed {
+		return FailureKilled
+	}
+	all := output.everything()
+	for _, t := range texts {
+		if t.match.MatchString(all) {
+			return t.failure
+		}
+	}
+	switch {
+	case Transient(output):
+		return FailureRegistry
+	case len(output.InFlight) > 0 || fromProvider(output):
+		return FailureProvider
+	default:
+		return FailureConfig
+	}
+}
+
+// Transient tells whether a failed init is worth repeating.
+func Transient(output *Output) bool {
+	all := output.everything()
+	return transient.MatchString(all) && !permanent.MatchString(all)
+}
+
+// fromProvider tells a provider's errors from those of the configuration: only the former name the
+// resource that they are about, but for those that decoding a resource's body gives.
+func fromProvider(output *Output) bool {
+	for _, d := range output.Errors {
+		if strings.Contains(d.Summary, "lugin") || d.Address != "" && !aboutConfig.MatchString(d.Summary) {
+			return true
+		}
+	}
+	return false
+}
+
+var aboutConfig = regexp.MustCompile(`^(Missing required argument|Unsupported (argument|block type|attribute)|Invalid (reference|index|function argument|for_each argument|count argument|template|expression)|Reference to undeclared|Incorrect attribute value type|Insufficient .* blocks|Too many .* blocks)`)

@@ -1,0 +1,167 @@
+package runtime
+
+import (
+	"slices"
+	"strings"
+
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+const (
+	// maxDiagnostics bounds how many error diagnostics of one step are kept. The first ones tell the cause.
+	maxDiagnostics = 64
+	// maxText bounds how much plain text of each end of a step's output is kept.
+	maxText = 32 << 10
+)
+
+// Diagnostic is an error that a runtime reported.
+type Diagnostic struct {
+	Summary string
+	Detail  string
+	Address string // the resource, when it is about one
+}
+
+// Text is the diagnostic as a sentence or two.
+func (d Diagnostic) Text() string {
+	if d.Detail == "" {
+		return d.Summary
+	}
+	return d.Summary + ": " + d.Detail
+}
+
+// Output is what a step said, as far as decisions need it.
+type Output struct {
+	Errors []Diagnostic
+	// Counts is the last change_summary of an apply or destroy, nil when the step did not get that far.
+	Counts *Counts
+	// Planned is the number of changes that the step announced.
+	Planned int
+	// Outputs are the root outputs that an apply reported.
+	Outputs map[string]Value
+	// InFlight are the resources whose change was started, and neither completed nor failed.
+	InFlight []string
+	// Done is the number of resources whose change completed.
+	Done int
+
+	text textBuffer
+}
+
+func (o *Output) event(e Event) {
+	switch e.Type {
+	case diagnostic:
+		o.diagnostic(e.Diagnostic)
+	case changeSummary:
+		if e.Changes != nil && e.Changes.Operation != "plan" {
+			o.Counts = e.Changes
+		}
+	case plannedChange:
+		o.Planned++
+	case "outputs":
+		o.Outputs = e.Outputs
+	case applyStart, applyComplete, applyErrored:
+		o.apply(e)
+	}
+}
+
+func (o *Output) apply(e Event) {
+	if e.Hook == nil {
+		return
+	}
+	address := e.Hook.Resource.Addr
+	if e.Type == applyStart {
+		o.InFlight = append(o.InFlight, address)
+		return
+	}
+	o.InFlight = slices.DeleteFunc(o.InFlight, func(a string) bool { return a == address })
+	if e.Type == applyComplete {
+		o.Done++
+	}
+}
+
+func (o *Output) diagnostic(d *tfjson.Diagnostic) {
+	if d == nil || d.Severity != tfjson.DiagnosticSeverityError || len(o.Errors) >= maxDiagnostics {
+		return
+	}
+	o.Errors = append(o.Errors, Diagnostic{Summary: d.Summary, Detail: d.Detail, Address: d.Address})
+}
+
+// Text is all that was printed and is no event, both ends of it when it is long.
+func (o *Output) Text() string { return o.text.String() }
+
+// Tail is what an operator needs to read: the error diagnostics in order, or else the errors that the
+// plain text holds, or else its end.
+func (o *Output) Tail() string {
+	errors := o.Errors
+	if len(errors) == 0 {
+		errors = textDiagnostics(o.Text())
+	}
+	if len(errors) == 0 {
+		return strings.TrimSpace(lastLines(o.Text(), 5))
+	}
+	parts := make([]string, len(errors))
+	for i, d := range errors {
+		parts[i] = d.Text()
+	}
+	return strings.Join(parts, "\n")
+}
+
+// everything is the text of all errors and all plain output, for looking for a known message.
+func (o *Output) everything() string {
+	var b strings.Builder
+	for _, d := range o.Errors {
+		b.WriteString(d.Summary + "\n" + d.Detail + "\n")
+	}
+	b.WriteString(o.Text())
+	return b.String()
+}
+
+// textDiagnostics finds the "Error: summary", blank line, detail blocks of readable output.
+func textDiagnostics(text string) []Diagnostic {
+	var found []Diagnostic
+	var current *Diagnostic
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if summary, ok := strings.CutPrefix(line, "Error: "); ok && len(found) < maxDiagnostics {
+			found = append(found, Diagnostic{Summary: summary})
+			current = &found[len(found)-1]
+			continue
+		}
+		if current != nil {
+			current.Detail = strings.TrimSpace(current.Detail + "\n" + line)
+		}
+	}
+	return found
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// textBuffer keeps both ends of a text: errors come last, but a crash's cause comes first.
+type textBuffer struct {
+	head, tail []byte
+	cut        bool
+}
+
+func (b *textBuffer) add(line []byte) {
+	if len(line) > maxText/4 {
+		line = line[:maxText/4]
+	}
+	if len(b.head)+len(line) < maxText && !b.cut {
+		b.head = append(append(b.head, line...), '\n')
+		return
+	}
+	b.cut = true
+	b.tail = append(append(b.tail, line...), '\n')
+	if len(b.tail) > 2*maxText {
+		b.tail = append(b.tail[:0], b.tail[len(b.tail)-maxText:]...)
+	}
+}
+
+func (b *textBuffer) String() string {
+	if !b.cut {
+		return string(b.head)
+	}
+	return string(b.head) + "…\n" + string(b.tail)
+}

@@ -1,0 +1,94 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"regexp"
+	"sync"
+
+	"github.com/hashicorp/terraform-exec/tfexec"
+)
+
+// ErrNotExecutable says that the configured runtime is no program that can be started.
+var ErrNotExecutable = errors.New("runtime is not an executable file")
+
+// Runtime is one tofu or terraform, in the directory of one root module.
+type Runtime struct {
+	Command []string // resolved: the first element is a path
+	Dir     string
+	Env     Environ
+	Stop    *Stop
+
+	// tf is nil when the command has several elements: terraform-exec takes one path.
+	tf *tfexec.Terraform
+}
+
+// New resolves the command (a path, or a name on PATH) and prepares to run it in dir. The error is
+// [ErrNotExecutable] when the first element is no executable file.
+func New(command []string, dir string, env Environ, stop *Stop) (*Runtime, error) {
+	if len(command) == 0 || command[0] == "" {
+		return nil, fmt.Errorf("%w: no command given", ErrNotExecutable)
+	}
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+			return nil, fmt.Errorf("%w: %s is not there", ErrNotExecutable, command[0])
+		}
+		return nil, fmt.Errorf("%w: %w", ErrNotExecutable, err)
+	}
+	r := &Runtime{Command: append([]string{path}, command[1:]...), Dir: dir, Env: env, Stop: stop}
+	if len(command) == 1 {
+		if r.tf, err = newTerraformExec(dir, path, env, stop); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Sink receives a step's output while it runs. Its methods are never called at the same time.
+type Sink interface {
+	Event(Event) // one line of the -json stream
+	Text(string) // any other line of either stream, without colour codes
+}
+
+// Run runs one step and reads its output: JSON lines as events, anything else as text. The error says
+// that the process could not be started; a failed step is an Exit with a code.
+func (r *Runtime) Run(ctx context.Context, args []string, sink Sink) (Exit, *Output, error) {
+	reader := &reader{sink: sink, output: &Output{}}
+	stdout, stderr := NewLines(reader.line), NewLines(reader.line)
+	p := Process{
+		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
+		Dir:     r.Dir, Env: r.Env.Vars, Stdout: stdout, Stderr: stderr,
+	}
+	exit, err := p.Run(ctx, r.Stop)
+	stdout.Flush()
+	stderr.Flush()
+	return exit, reader.output, err
+}
+
+// reader merges both streams of a step.
+type reader struct {
+	mu     sync.Mutex
+	sink   Sink
+	output *Output
+}
+
+func (r *reader) line(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := ParseEvent(line); ok {
+		r.output.event(e)
+		r.sink.Event(e)
+		return
+	}
+	line = colour.ReplaceAll(line, nil)
+	r.output.text.add(line)
+	r.sink.Text(string(bytes.ToValidUTF8(line, []byte("�"))))
+}
+
+// colour matches terminal control sequences. A failure is decided by exit codes, never by them.
+var colour = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")

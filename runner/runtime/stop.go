@@ -1,0 +1,95 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// minBetween is the least time between the second SIGINT and SIGKILL: a runtime whose state server
+// hangs takes 5 s after the second SIGINT to give up by itself.
+const minBetween = 6 * time.Second
+
+// Stop is the one stop budget of a run (spec/runner.md, "Signals"): the clock that the first SIGTERM,
+// SIGINT or the deadline starts, and that everything until the last byte of the result must fit in.
+// The zero value is not usable; see [NewStop]. It is safe for concurrent use.
+type Stop struct {
+	budget time.Duration
+	done   chan struct{}
+
+	mu    sync.Mutex
+	at    time.Time
+	cause error
+}
+
+// NewStop makes a stop that was not requested yet. The budget counts from the request.
+func NewStop(budget time.Duration) *Stop {
+	return &Stop{budget: budget, done: make(chan struct{})}
+}
+
+// Request starts the clock. Only the first request counts; it reports whether this was it.
+func (s *Stop) Request(cause error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause != nil {
+		return false
+	}
+	s.at, s.cause = time.Now(), cause
+	close(s.done)
+	return true
+}
+
+// Done is closed once the stop is requested.
+func (s *Stop) Done() <-chan struct{} { return s.done }
+
+// context ends when the stop is requested.
+func (s *Stop) context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	go func() {
+		select {
+		case <-s.done:
+			cancel(s.Cause())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// Cause is what the first request gave, nil before it.
+func (s *Stop) Cause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cause
+}
+
+// Deadline is the end of the budget. Before the request it is the zero time.
+func (s *Stop) Deadline() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		return time.Time{}
+	}
+	return s.at.Add(s.budget)
+}
+
+// ladder says how long after the first SIGINT a child gets the second one, and then SIGKILL.
+type ladder struct{ again, kill time.Duration }
+
+// newLadder divides a stop budget:
+//
+//	0 ........................ again ......... kill ........ budget
+//	  the child saves its state  6 s or more     rescue, result
+//
+// A quarter of the budget, 10 s at most, is kept for the rescue of the state and the result. A budget
+// too small for 6 s between the two is halved between waiting and pressing.
+func newLadder(budget time.Duration) ladder {
+	kill := budget - min(budget/4, 10*time.Second)
+	return ladder{again: max(kill-minBetween, kill/2), kill: kill}
+}
+
+// since is the ladder of a child that is asked to end now, when part of the budget is used already.
+func (s *Stop) ladder() ladder {
+	l := newLadder(s.budget)
+	used := time.Since(s.Deadline().Add(-s.budget))
+	return ladder{again: max(l.again-used, 0), kill: max(l.kill-used, 0)}
+}

@@ -1,0 +1,126 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-exec/tfexec"
+	tfjson "github.com/hashicorp/terraform-json"
+)
+
+// waitDelay bounds a command of terraform-exec after its SIGINT. None of these changes anything, so
+// none is worth a long wait.
+const waitDelay = 10 * time.Second
+
+func newTerraformExec(dir, path string, env Environ, stop *Stop) (*tfexec.Terraform, error) {
+	tf, err := tfexec.NewTerraform(dir, path)
+	if err != nil {
+		return nil, fmt.Errorf("terraform-exec: %w", err)
+	}
+	if err := tf.SetEnv(env.forTerraformExec()); err != nil {
+		return nil, fmt.Errorf("terraform-exec: %w", err)
+	}
+	// 0 would mean to wait for ever.
+	return tf, tf.SetWaitDelay(max(min(waitDelay, newLadder(stop.budget).kill), time.Millisecond))
+}
+
+// Version asks the runtime for its version. What is no version is an error: such a program is no
+// runtime.
+func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
+	ctx, cancel := r.Stop.context(ctx)
+	defer cancel()
+	if r.tf != nil {
+		v, _, err := r.tf.Version(ctx, true)
+		return v, firstLine(err)
+	}
+	stdout, err := r.capture(ctx, Args{}.Version())
+	if err != nil {
+		return nil, err
+	}
+	var out tfjson.VersionOutput
+	if err := json.Unmarshal(stdout, &out); err != nil {
+		return nil, err
+	}
+	return version.NewVersion(out.Version)
+}
+
+// ShowPlan reads a saved plan. Its numbers are json.Number, exact.
+func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, error) {
+	ctx, cancel := r.Stop.context(ctx)
+	defer cancel()
+	if r.tf != nil {
+		return r.tf.ShowPlanFile(ctx, file, tfexec.JSONNumber(true))
+	}
+	stdout, err := r.capture(ctx, Args{}.Show(file))
+	if err != nil {
+		return nil, err
+	}
+	var plan tfjson.Plan
+	plan.UseJSONNumber(true)
+	if err := json.Unmarshal(stdout, &plan); err != nil {
+		return nil, fmt.Errorf("plan as JSON: %w", err)
+	}
+	return &plan, plan.Validate()
+}
+
+// ForceUnlock releases a lock by its ID. It gives the exit code and what the command printed about
+// its failure; the error says that the command could not be run or was interrupted.
+func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text string, err error) {
+	if r.tf == nil {
+		exit, output, err := r.Run(ctx, Args{}.ForceUnlock(id), discard{})
+		return exit.Code, output.Text(), err
+	}
+	ctx, cancel := r.Stop.context(ctx)
+	defer cancel()
+	err = r.tf.ForceUnlock(ctx, id)
+	if err == nil {
+		return 0, "", nil
+	}
+	var exit *exec.ExitError
+	if ctx.Err() != nil || !errors.As(err, &exit) {
+		return -1, "", err
+	}
+	_, text, _ = strings.Cut(err.Error(), "\n")
+	return exit.ExitCode(), colour.ReplaceAllString(text, ""), nil
+}
+
+// capture runs a command whose standard output is a document.
+func (r *Runtime) capture(ctx context.Context, args []string) ([]byte, error) {
+	var stdout bytes.Buffer
+	text := textBuffer{}
+	stderr := NewLines(text.add)
+	p := Process{
+		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
+		Dir:     r.Dir, Env: r.Env.Vars, Stdout: &stdout, Stderr: stderr,
+	}
+	exit, err := p.Run(ctx, r.Stop)
+	stderr.Flush()
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("%s: exit %d: %s", args[0], exit.Code, lastLines(text.String(), 3))
+	}
+	return stdout.Bytes(), err
+}
+
+// firstLine keeps an error to one line: terraform-exec adds all of stderr, or all of what it could not parse.
+func firstLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	line, _, more := strings.Cut(err.Error(), "\n")
+	if !more {
+		return err
+	}
+	return errors.New(line)
+}
+
+type discard struct{}
+
+func (discard) Event(Event) {}
+func (discard) Text(string) {}
