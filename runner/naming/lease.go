@@ -1,0 +1,13 @@
+package naming
+
+// LockLease returns the name of the Lease in which the backend keeps the
+// state's lock.
+func LockLease(suffix string) string { return "lock-" + statePrefix + suffix }
+
+// RunLease returns the name of the Lease that one Job of an object holds.
+func RunLease(suffix string) string { return "captf-run-" + suffix }
+
+// ClusterLease returns the name of the write lease of a cluster.
+func ClusterLease(namespace, cluster string) string {
+	return "captf-cluster-" + shortHash(namespace+"/"+cluster)
+}

@@ -1,0 +1,116 @@
+package naming
+
+import (
+	"regexp"
+	"testing"
+)
+
+// The hashes below are those that sha256sum prints, so that a change of the
+// scheme is seen even if both directions change together.
+func TestNames(t *testing.T) {
+	o := Object{Kind: Cluster, Namespace: "default", Name: "sbx-390"}
+	suffix := Suffix(o)
+	got := map[string]string{
+		"suffix":       suffix,
+		"base":         StateSecret(suffix, 0),
+		"part":         StateSecret(suffix, 12),
+		"lock":         LockLease(suffix),
+		"run":          RunLease(suffix),
+		"cluster":      ClusterLease("default", "sbx"),
+		"rescue":       RescueSecret(suffix, 7, 0),
+		"rescue part":  RescueSecret(suffix, 7, 2),
+		"backup":       BackupSecret(suffix, 18446744073709551615, 0),
+		"backup part":  BackupSecret(suffix, 8, 1),
+		"machine":      Suffix(Object{Kind: Machine, Namespace: "default", Name: "sbx-390"}),
+		"machine pool": Suffix(Object{Kind: MachinePool, Namespace: "default", Name: "sbx-390"}),
+	}
+	want := map[string]string{
+		"suffix":       "c4585f32c6c3783e-c",
+		"base":         "tfstate-default-c4585f32c6c3783e-c",
+		"part":         "tfstate-default-c4585f32c6c3783e-c-part-12",
+		"lock":         "lock-tfstate-default-c4585f32c6c3783e-c",
+		"run":          "captf-run-c4585f32c6c3783e-c",
+		"cluster":      "captf-cluster-186b85908488a09b",
+		"rescue":       "captf-rescue-c4585f32c6c3783e-c-7",
+		"rescue part":  "captf-rescue-c4585f32c6c3783e-c-7-part-2",
+		"backup":       "captf-state-backup-c4585f32c6c3783e-c-18446744073709551615",
+		"backup part":  "captf-state-backup-c4585f32c6c3783e-c-8-part-1",
+		"machine":      "1ae5aee309873dd4-m",
+		"machine pool": "26caf2047bee447f-mp",
+	}
+	for name, w := range want {
+		if got[name] != w {
+			t.Errorf("%s = %q, want %q", name, got[name], w)
+		}
+	}
+}
+
+// The backend takes a number behind the last hyphen for a chunk index.
+func TestSuffixNeverEndsInDigits(t *testing.T) {
+	digits := regexp.MustCompile(`-[0-9]+$`)
+	for _, k := range Kinds() {
+		for _, name := range []string{"sbx-390", "1", "a-0"} {
+			if s := Suffix(Object{Kind: k, Namespace: "n", Name: name}); digits.MatchString(s) {
+				t.Errorf("Suffix(%s, %s) = %q ends in a number", k, name, s)
+			}
+		}
+	}
+}
+
+func TestPartsRefused(t *testing.T) {
+	const s = "0123456789abcdef-c"
+	for _, name := range []string{
+		"", "tfstate-default-", "tfstate-default-" + s + "-", "tfstate-default-" + s + "-1",
+		"tfstate-default-" + s + "-part-", "tfstate-default-" + s + "-part-0", "tfstate-default-" + s + "-part-01",
+		"tfstate-default-" + s + "-part-+1", "tfstate-default-" + s + "-part--1", "tfstate-default-" + s + "-part-1x",
+		"tfstate-default-" + s + "-part-99999999999999999999", "tfstate-prod-" + s, "tfstate-default-1" + s,
+		"tfstate-default-" + s + "-part-1-part-2",
+	} {
+		if part, ok := StatePart(s, name); ok {
+			t.Errorf("StatePart(%q) = %d, want it refused", name, part)
+		}
+	}
+	for _, name := range []string{
+		"", "captf-rescue-" + s, "captf-rescue-" + s + "-", "captf-rescue-" + s + "--1", "captf-rescue-" + s + "-01",
+		"captf-rescue-" + s + "-1-part-0", "captf-rescue-" + s + "-1-2", "captf-state-backup-" + s + "-1",
+		"captf-rescue-" + s + "-18446744073709551616",
+	} {
+		if serial, part, ok := RescuePart(s, name); ok {
+			t.Errorf("RescuePart(%q) = %d, %d, want it refused", name, serial, part)
+		}
+	}
+}
+
+// Whatever name a parser accepts is the one name that is made of its answer,
+// and every name that is made is accepted.
+func FuzzChunkNames(f *testing.F) {
+	const s = "0123456789abcdef-mp"
+	f.Add("tfstate-default-"+s, uint64(0), 0)
+	f.Add("tfstate-default-"+s+"-part-1", uint64(1), 31)
+	f.Add("tfstate-default-"+s+"-part-01", uint64(18446744073709551615), 1)
+	f.Add("captf-rescue-"+s+"-7-part-2", uint64(7), 2)
+	f.Add("captf-state-backup-"+s+"-+7", uint64(10), 10)
+	f.Fuzz(func(t *testing.T, name string, serial uint64, part int) {
+		if p, ok := StatePart(s, name); ok && StateSecret(s, p) != name {
+			t.Errorf("StatePart(%q) = %d, whose name is %q", name, p, StateSecret(s, p))
+		}
+		if n, p, ok := RescuePart(s, name); ok && RescueSecret(s, n, p) != name {
+			t.Errorf("RescuePart(%q) = %d, %d", name, n, p)
+		}
+		if n, p, ok := BackupPart(s, name); ok && BackupSecret(s, n, p) != name {
+			t.Errorf("BackupPart(%q) = %d, %d", name, n, p)
+		}
+		if part < 0 {
+			return
+		}
+		if p, ok := StatePart(s, StateSecret(s, part)); !ok || p != part {
+			t.Errorf("StatePart of part %d = %d, %v", part, p, ok)
+		}
+		if n, p, ok := RescuePart(s, RescueSecret(s, serial, part)); !ok || n != serial || p != part {
+			t.Errorf("RescuePart of %d part %d = %d, %d, %v", serial, part, n, p, ok)
+		}
+		if n, p, ok := BackupPart(s, BackupSecret(s, serial, part)); !ok || n != serial || p != part {
+			t.Errorf("BackupPart of %d part %d = %d, %d, %v", serial, part, n, p, ok)
+		}
+	})
+}
