@@ -1,0 +1,112 @@
+package result
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// File is where a run leaves its result. It is safe for concurrent use.
+//
+// A regular file, which a termination message is, holds a whole document after
+// every Write. A stream (a pipe, a terminal, /dev/stdout) gets the final one
+// only.
+type File struct {
+	path   string
+	stream bool
+
+	mu   sync.Mutex
+	f    target
+	size int  // of the document in the file
+	done bool // the final document was written
+}
+
+// target is the part of [os.File] that a File needs.
+type target interface {
+	io.WriteCloser
+	io.WriterAt
+	Truncate(size int64) error
+}
+
+// Open opens the place for a result, before anything runs. A regular file is
+// created if need be, and emptied, so that the result of an earlier run is never
+// taken for this one's.
+func Open(path string) (*File, error) {
+	switch path {
+	case "/dev/stdout":
+		return &File{path: path, stream: true, f: os.Stdout}, nil
+	case "/dev/stderr":
+		return &File{path: path, stream: true, f: os.Stderr}, nil
+	}
+	// O_NONBLOCK: a named pipe that nobody reads is an error, not a hang.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, openError(path, err)
+	}
+	r := &File{path: path, stream: !info.Mode().IsRegular(), f: f}
+	if !r.stream {
+		if err := f.Truncate(0); err != nil {
+			_ = f.Close()
+			return nil, openError(path, err)
+		}
+	}
+	return r, nil
+}
+
+func openError(path string, err error) error {
+	return fmt.Errorf("result file %s: %w: name a file that can be written with --result, in a pod the container's terminationMessagePath", path, err)
+}
+
+// Write replaces the document by that of r, whose own Partial is ignored in
+// favour of partial. A kill at any moment leaves the old document, the new one,
+// or the new one and white space: the file may be a mount of its own, which
+// cannot be renamed over. Once a final document is written, a partial one is
+// ignored.
+func (w *File) Write(r *Result, partial bool) error {
+	c := *r
+	c.Partial = partial
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if partial && (w.stream || w.done) {
+		return nil
+	}
+	w.done = w.done || !partial
+	if err := w.replace(Encode(&c)); err != nil {
+		return fmt.Errorf("result file %s: %w", w.path, err)
+	}
+	return nil
+}
+
+func (w *File) replace(doc []byte) error {
+	if w.stream {
+		_, err := w.f.Write(append(doc, '\n'))
+		return err
+	}
+	padded := append(bytes.Clone(doc), bytes.Repeat([]byte(" "), max(0, w.size-len(doc)))...)
+	n, err := w.f.WriteAt(padded, 0)
+	w.size = max(w.size, n)
+	if err != nil {
+		return err
+	}
+	if err := w.f.Truncate(int64(len(doc))); err != nil {
+		return err
+	}
+	w.size = len(doc)
+	return nil
+}
+
+// Close closes the file.
+func (w *File) Close() error {
+	if w.f == os.Stdout || w.f == os.Stderr {
+		return nil
+	}
+	return w.f.Close()
+}
