@@ -1,0 +1,113 @@
+package statesrv
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+func (h *handler) versions(w http.ResponseWriter, r request) error {
+	limit, err := number(r.URL.Query(), "limit", defaultLimit, maxLimit)
+	if err != nil {
+		return err
+	}
+	before, err := number(r.URL.Query(), "before", 0, 1<<53)
+	if err != nil {
+		return err
+	}
+	page, err := h.states.Versions(r.Context(), r.name, before, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (h *handler) version(w http.ResponseWriter, r request) error {
+	n, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil {
+		return badRequest("the version in the path is not a number")
+	}
+	c, err := h.states.ReadVersion(r.Context(), r.name, n)
+	if err != nil {
+		return err
+	}
+	return sendContent(w, r, c)
+}
+
+// events answers a page behind ?after=, or the last ?tail= events.
+func (h *handler) events(w http.ResponseWriter, r request) error {
+	query := r.URL.Query()
+	limit, err := number(query, "limit", defaultLimit, maxLimit)
+	if err != nil {
+		return err
+	}
+	tail, err := number(query, "tail", 0, maxLimit)
+	if err != nil {
+		return err
+	}
+	var page EventPage
+	if tail > 0 {
+		page, err = h.states.LastEvents(r.Context(), r.name, tail)
+	} else {
+		page, err = h.states.Events(r.Context(), r.name, query.Get("after"), limit)
+	}
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, page)
+}
+
+func (h *handler) status(w http.ResponseWriter, r request) error {
+	st, err := h.states.Status(r.Context(), r.name)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, st)
+}
+
+func (h *handler) list(w http.ResponseWriter, r *http.Request) {
+	who, err := h.auth.Authenticate(r)
+	if err != nil {
+		h.deny(w, r, err)
+		return
+	}
+	limit, err := number(r.URL.Query(), "limit", defaultLimit, maxLimit)
+	var page StatusPage
+	if err == nil {
+		page, err = h.states.List(r.Context(), r.URL.Query().Get("after"), limit,
+			func(name string) bool { return who.may(name, false) })
+	}
+	if err == nil {
+		err = writeJSON(w, http.StatusOK, page)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+	}
+}
+
+func (h *handler) ready(w http.ResponseWriter, r *http.Request) {
+	if err := h.states.Ready(r.Context()); err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// number reads a parameter from 0 to top; absent gives otherwise.
+func number(query url.Values, name string, otherwise, top int) (int, error) {
+	text := query.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, badRequest(fmt.Sprintf("?%s= is not a number", name))
+	}
+	return min(n, top), nil
+}

@@ -1,0 +1,152 @@
+package statesrv
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// HandlerOptions change how a handler answers. The zero value is for use.
+type HandlerOptions struct {
+	// Auth tells who sends a request; nil lets everybody in.
+	Auth Authenticator
+	// MaxBody is the most bytes of a state; 0 means DefaultMaxBody.
+	MaxBody int64
+	// Log gets faults; nil discards them.
+	Log *slog.Logger
+}
+
+// DefaultMaxBody is 64 MiB.
+const DefaultMaxBody = 64 << 20
+
+// ErrorHeader has the message of every error answer.
+const ErrorHeader = "X-Statesrv-Error"
+
+// NewHandler speaks the http backend's protocol for states, and the requests for
+// people beside it: the table in the specification. Every answer with a status of
+// 400 or more has ErrorHeader; 4xx is permanent, 5xx may pass.
+func NewHandler(states *States, opts HandlerOptions) http.Handler {
+	h := &handler{states: states, auth: opts.Auth, maxBody: opts.MaxBody, log: opts.Log}
+	if h.auth == nil {
+		h.auth = Anyone{}
+	}
+	if h.maxBody == 0 {
+		h.maxBody = DefaultMaxBody
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	return explainErrors(cleanPaths(h.routes()))
+}
+
+type handler struct {
+	states  *States
+	auth    Authenticator
+	maxBody int64
+	log     *slog.Logger
+	uploads uploads
+}
+
+func (h *handler) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	const state, lock = "/states/{name}", "/states/{name}/lock"
+	read, write := h.reading, h.writing
+	mux.HandleFunc("GET "+state, read(h.get))
+	mux.HandleFunc("POST "+state, write(h.post))
+	mux.HandleFunc("PUT "+state, write(h.post))
+	mux.HandleFunc("DELETE "+state, write(h.delete))
+	mux.HandleFunc("LOCK "+state, write(h.lock))
+	mux.HandleFunc("UNLOCK "+state, write(h.unlock))
+
+	mux.HandleFunc("GET "+lock, read(h.holder))
+	for _, method := range []string{"LOCK ", "POST ", "PUT "} {
+		mux.HandleFunc(method+lock, write(h.lock))
+	}
+	for _, method := range []string{"UNLOCK ", "DELETE "} {
+		mux.HandleFunc(method+lock, write(h.unlock))
+	}
+
+	mux.HandleFunc("GET "+state+"/versions", read(h.versions))
+	mux.HandleFunc("GET "+state+"/versions/{number}", read(h.version))
+	mux.HandleFunc("GET "+state+"/events", read(h.events))
+	mux.HandleFunc("GET "+state+"/status", read(h.status))
+	mux.HandleFunc("POST "+state+"/restore", write(h.restore))
+	mux.HandleFunc("GET /states", h.list)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", h.ready)
+	return mux
+}
+
+// request is an authenticated request about one state.
+type request struct {
+	*http.Request
+	name string
+	by   Caller
+}
+
+func (r request) lockID() string { return r.URL.Query().Get("ID") }
+
+type action func(w http.ResponseWriter, r request) error
+
+func (h *handler) reading(do action) http.HandlerFunc { return h.authorized(false, do) }
+func (h *handler) writing(do action) http.HandlerFunc { return h.authorized(true, do) }
+
+// authorized lets a request through to its action, and answers the action's error.
+func (h *handler) authorized(write bool, do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who, err := h.auth.Authenticate(r)
+		if err != nil {
+			h.deny(w, r, err)
+			return
+		}
+		name := r.PathValue("name")
+		if err := CheckName(name); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		if !who.may(name, write) {
+			h.fail(w, r, &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("user %q may not do this to state %s", who.Name, name)})
+			return
+		}
+		if err := do(w, request{r, name, callerOf(r, who)}); err != nil {
+			h.fail(w, r, err)
+		}
+	}
+}
+
+func callerOf(r *http.Request, who Identity) Caller {
+	addr, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		addr = r.RemoteAddr
+	}
+	return Caller{User: who.Name, Addr: addr, Agent: r.UserAgent()}
+}
+
+func (h *handler) deny(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusServiceUnavailable
+	switch {
+	case errors.Is(err, ErrNoCredentials):
+		w.Header().Set("WWW-Authenticate", `Basic realm="statesrv", charset="UTF-8"`)
+		status = http.StatusUnauthorized
+	case errors.Is(err, ErrBadCredentials):
+		status = http.StatusForbidden
+	}
+	h.log.Warn("denied", "method", r.Method, "path", r.URL.Path, "addr", r.RemoteAddr, "error", err)
+	writeError(w, status, err.Error())
+}
+
+// cleanPaths refuses a path that ServeMux would redirect to another one.
+func cleanPaths(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := r.URL.EscapedPath()
+		if p == "/states/" || strings.HasPrefix(p, "/states/") && path.Clean(p) != p {
+			writeError(w, http.StatusBadRequest, "the path has an empty name, a double slash or dots; a slash in a state's name is %2F")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,141 @@
+package statesrv
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// head is the record that decides: the lock and the pointer to the current
+// version are one value, so that one swap fences both.
+type head struct {
+	// ID is fresh for each write of the record.
+	ID string `json:"id"`
+	// State is the state's name, for people.
+	State string `json:"state"`
+	// Lock is nil when the state is free.
+	Lock *Lock `json:"lock"`
+	// Current is nil when there is no state: never written, or deleted.
+	Current *Version `json:"current"`
+	Deleted bool     `json:"deleted,omitempty"`
+	// Last is the number of the newest version; no number is used twice.
+	Last int `json:"last"`
+	// Recent are the entries that are in no page yet, oldest first.
+	Recent []Version `json:"recent"`
+	// Events are those of the last changes, until the log has them for certain.
+	Events []Event `json:"events"`
+	// Writes are the IDs of the last writes, newest first: whoever lost the answer
+	// of a swap finds out here that it was done.
+	Writes []string `json:"writes"`
+}
+
+const (
+	pageSize  = 32 // entries that leave the head together
+	ringSize  = 16 // events that the head keeps at most
+	keptIDs   = 8
+	swapTries = 64 // each failed one means that another writer got ahead
+)
+
+// load returns the head, or an empty one and no revision if there is none.
+func (s *States) load(ctx context.Context, name string) (*head, store.Revision, error) {
+	rec, err := s.store.Get(ctx, headKey(name))
+	if errors.Is(err, store.ErrNotFound) {
+		return &head{State: name}, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	var h head
+	if err := json.Unmarshal(rec.Data, &h); err != nil {
+		return nil, "", fmt.Errorf("state %s: its head record is damaged: %w", name, err)
+	}
+	return &h, rec.Revision, nil
+}
+
+// change applies decide to the state's head and stores the result. decide sees
+// the head as it is, changes it, and reports whether it did; it is called again
+// if another writer gets ahead. The event goes with the change, or tells of the
+// refusal that decide returned.
+func (s *States) change(ctx context.Context, name string, ev *Event, decide func(*head) (bool, error)) (*head, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	unlock, err := s.names.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	h, changed, err := s.swapLoop(ctx, name, ev, decide)
+	if r := refusalOf(err); r != nil {
+		s.recordRefusal(ctx, name, ev, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		s.afterChange(ctx, name, ev)
+	}
+	return h, nil
+}
+
+func (s *States) swapLoop(ctx context.Context, name string, ev *Event, decide func(*head) (bool, error)) (*head, bool, error) {
+	for range swapTries {
+		h, rev, err := s.load(ctx, name)
+		if err != nil {
+			return nil, false, err
+		}
+		changed, err := decide(h)
+		if err != nil || !changed {
+			return h, false, err
+		}
+		err = s.save(ctx, name, h, rev, *ev)
+		if err == nil {
+			return h, true, nil
+		}
+		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrExists) {
+			return nil, false, fmt.Errorf("state %s: %w", name, err)
+		}
+	}
+	return nil, false, fmt.Errorf("state %s: %d other writers got ahead: %w", name, swapTries, store.ErrConflict)
+}
+
+// save stores h in place of revision rev, which is "" for none.
+func (s *States) save(ctx context.Context, name string, h *head, rev store.Revision, ev Event) error {
+	if err := s.flushEvents(ctx, name, h); err != nil {
+		return err
+	}
+	h.ID = rand.Text()
+	h.Writes = append([]string{h.ID}, h.Writes[:min(len(h.Writes), keptIDs-1)]...)
+	h.Events = append(h.Events, ev)
+	data, err := encode(h)
+	if err != nil {
+		return err
+	}
+	if rev == "" {
+		_, err = s.store.Create(ctx, headKey(name), data)
+	} else {
+		_, err = s.store.Swap(ctx, headKey(name), rev, data)
+	}
+	if errors.Is(err, store.ErrUnknown) {
+		return s.resolve(ctx, name, h.ID, err)
+	}
+	return err
+}
+
+// resolve finds out whether the write with that ID was done although its answer
+// was lost.
+func (s *States) resolve(ctx context.Context, name, id string, lost error) error {
+	now, _, err := s.load(ctx, name)
+	switch {
+	case err != nil:
+		return errors.Join(lost, err)
+	case slices.Contains(now.Writes, id):
+		return nil
+	}
+	return lost // it may still be under way
+}

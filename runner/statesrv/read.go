@@ -1,0 +1,95 @@
+package statesrv
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Content is the bytes of a version. Read gives its last bytes only after all of
+// them have the right digest; otherwise it returns an error that wraps
+// ErrDamaged. The caller closes it.
+type Content struct {
+	Version Version
+
+	body store.Body
+	sum  hash.Hash
+	left int64
+}
+
+// ErrDamaged says that stored bytes are not those that were written.
+var ErrDamaged = errors.New("the stored bytes are damaged")
+
+// Read returns the current state, or a Refusal with status 404 if there is none.
+// Its memory does not depend on the state's size, on a store that streams.
+func (s *States) Read(ctx context.Context, name string) (*Content, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	h, _, err := s.load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case h.Deleted:
+		return nil, notFound("state %s was deleted; its %d versions are kept and can be restored", name, h.Last)
+	case h.Current == nil:
+		return nil, notFound("there is no state %s", name)
+	}
+	return s.open(ctx, name, *h.Current)
+}
+
+// ReadVersion returns the bytes of one version, or a Refusal: 404 if there never
+// was one, 410 if its bytes were pruned.
+func (s *States) ReadVersion(ctx context.Context, name string, number int) (*Content, error) {
+	v, err := s.Version(ctx, name, number)
+	if err != nil {
+		return nil, err
+	}
+	if v.Pruned {
+		return nil, &Refusal{Status: http.StatusGone,
+			Message: fmt.Sprintf("version %d of state %s was pruned: its entry is kept, its bytes are gone", number, name)}
+	}
+	return s.open(ctx, name, v)
+}
+
+func (s *States) open(ctx context.Context, name string, v Version) (*Content, error) {
+	body, err := store.Open(ctx, s.store, bodyKey(name, v.Body))
+	if err != nil {
+		return nil, fmt.Errorf("state %s: bytes of version %d: %w", name, v.Number, err)
+	}
+	if body.Size != v.Bytes {
+		body.Close()
+		return nil, fmt.Errorf("state %s, version %d: %w: %d bytes instead of %d", name, v.Number, ErrDamaged, body.Size, v.Bytes)
+	}
+	return &Content{Version: v, body: body, sum: sha256.New(), left: v.Bytes}, nil
+}
+
+// Read implements io.Reader.
+func (c *Content) Read(p []byte) (int, error) {
+	if c.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := c.body.Read(p[:min(int64(len(p)), c.left)])
+	c.sum.Write(p[:n])
+	c.left -= int64(n)
+	switch {
+	case c.left > 0 && errors.Is(err, io.EOF):
+		return 0, fmt.Errorf("version %d: %w: it is cut short", c.Version.Number, ErrDamaged)
+	case c.left == 0 && "sha256:"+hex.EncodeToString(c.sum.Sum(nil)) != c.Version.Digest:
+		return 0, fmt.Errorf("version %d: %w: another digest", c.Version.Number, ErrDamaged)
+	case c.left == 0:
+		return n, nil
+	}
+	return n, err
+}
+
+// Close releases the bytes.
+func (c *Content) Close() error { return c.body.Close() }

@@ -1,0 +1,246 @@
+package statesrv
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Finding is something that Repair found in the store.
+type Finding struct {
+	State string `json:"state,omitempty"`
+	// Damage is true for what cannot be repaired: a person has to.
+	Damage bool `json:"damage,omitempty"`
+	// Text says what was found and what was done about it.
+	Text string `json:"text"`
+}
+
+// Repair looks at every state after a crash: it removes unfinished writes, adds
+// events that the log has missed, and makes the files for people say what the
+// records say. Call it before the first request. It returns what it did; with
+// another process at work on the same store it does nothing, and says so.
+//
+// No record that decides is changed, so a Repair that is interrupted, or never
+// made, costs nothing but leftovers.
+func (s *States) Repair(ctx context.Context) ([]Finding, error) {
+	sole, ok := s.store.(store.Sole)
+	if !ok {
+		return nil, nil
+	}
+	r := &repair{States: s, sole: sole}
+	ran, err := sole.Alone(ctx, func() error { return r.all(ctx) })
+	if err == nil && !ran {
+		r.found("", "another process uses the store: not checked for leftovers of a crash")
+	}
+	return r.findings, err
+}
+
+// repair is one run of Repair.
+type repair struct {
+	*States
+	sole     store.Sole
+	findings []Finding
+}
+
+func (r *repair) found(state, format string, args ...any) {
+	r.findings = append(r.findings, Finding{State: state, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *repair) damaged(state string, err error) {
+	r.findings = append(r.findings, Finding{State: state, Damage: true, Text: err.Error()})
+}
+
+func (r *repair) all(ctx context.Context) error {
+	for dir, err := range r.store.List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if name, ok := nameOf(dir); ok {
+			if err := r.state(ctx, name); err != nil {
+				return fmt.Errorf("repair state %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *repair) state(ctx context.Context, name string) error {
+	h, _, err := r.load(ctx, name)
+	if err != nil {
+		r.damaged(name, err)
+		return ctx.Err()
+	}
+	removed, err := r.sole.Sweep(ctx, dirOf(name))
+	for _, file := range removed {
+		r.found(name, "removed %s, a write that was not finished", file)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.bodies(ctx, name, h); err != nil {
+		return err
+	}
+	if err := r.events(ctx, name, h); err != nil {
+		return err
+	}
+	return r.files(ctx, name, h)
+}
+
+// bodies removes the bytes of writes that never became a version.
+func (r *repair) bodies(ctx context.Context, name string, h *head) error {
+	orphans, err := r.orphans(ctx, name, h)
+	if err != nil {
+		return err
+	}
+	for _, file := range orphans {
+		if err := r.store.Remove(ctx, bodyKey(name, file)); err != nil {
+			return err
+		}
+		r.found(name, "removed %s/%s: bytes without an entry, of a write that was not finished", versionsDir, file)
+	}
+	if h.Current == nil {
+		return nil
+	}
+	c, err := r.open(ctx, name, *h.Current)
+	if err != nil {
+		r.damaged(name, fmt.Errorf("%w; restore an older version", err))
+		return ctx.Err()
+	}
+	return c.Close()
+}
+
+var bodyPattern = regexp.MustCompile(`^([0-9]{6,})(-[a-z0-9]+)?\.tfstate$`)
+
+// orphans lists the bodies that no entry names. Only a number with several bodies
+// needs its entry to be read.
+func (r *repair) orphans(ctx context.Context, name string, h *head) ([]string, error) {
+	bodies := map[int][]string{}
+	for file, err := range r.store.List(ctx, dirOf(name)+"/"+versionsDir) {
+		if err != nil {
+			return nil, err
+		}
+		if m := bodyPattern.FindStringSubmatch(file); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			bodies[n] = append(bodies[n], file)
+		}
+	}
+	var orphans []string
+	for n, files := range bodies {
+		named := ""
+		switch {
+		case n > h.Last || n < 1:
+		case len(files) == 1:
+			continue
+		default:
+			v, err := r.version(ctx, h, n)
+			if err != nil {
+				return nil, err
+			}
+			named = v.Body
+		}
+		for _, file := range files {
+			if file != named {
+				orphans = append(orphans, file)
+			}
+		}
+	}
+	return orphans, nil
+}
+
+func (r *repair) events(ctx context.Context, name string, h *head) error {
+	if plain, ok := r.store.(store.Plain); ok {
+		err := plain.Files(ctx, dirOf(name), func(f store.Files) error { return r.cutTornEvent(name, f) })
+		if err != nil {
+			return err
+		}
+	}
+	added, err := r.healLog(ctx, name, h, r.now().Add(time.Hour))
+	if added > 0 {
+		r.found(name, "added %d events that a crash kept from %s", added, eventsFile)
+	}
+	return err
+}
+
+func (r *repair) cutTornEvent(name string, f store.Files) error {
+	end, err := f.Tail(eventsFile, maxLockBody)
+	if err != nil {
+		return err
+	}
+	torn := end[bytes.LastIndexByte(end, '\n')+1:]
+	if len(torn) == 0 {
+		return nil
+	}
+	r.found(name, "cut the last line of %s, %d bytes that a crash left unfinished", eventsFile, len(torn))
+	return f.Extend(eventsFile, string(torn), nil)
+}
+
+// files makes the files for people right, and keeps aside a state that a person
+// has changed by hand: the record decides, but their work is not lost.
+func (r *repair) files(ctx context.Context, name string, h *head) error {
+	plain, ok := r.store.(store.Plain)
+	if !ok || h.ID == "" {
+		return nil
+	}
+	err := plain.Files(ctx, dirOf(name), func(f store.Files) error { return r.stateFile(ctx, name, f, h) })
+	if err != nil {
+		return err
+	}
+	if err := r.mirror(ctx, name); err != nil {
+		r.damaged(name, err)
+	}
+	return ctx.Err()
+}
+
+func (r *repair) stateFile(ctx context.Context, name string, f store.Files, h *head) error {
+	last, err := mirrored(f)
+	if err != nil || h.Current == nil {
+		return err
+	}
+	if last != h.Last {
+		r.found(name, "%s and %s said version %d, now %d", stateFile, versionsFile, last, h.Last)
+		return nil // mirror does it
+	}
+	digest, size, err := r.digestOfState(ctx, name)
+	if err != nil || digest == h.Current.Digest {
+		return err
+	}
+	if size > 0 {
+		aside := "state.tfstate.edited-" + r.now().Format("20060102T150405Z")
+		if err := f.Rename(stateFile, aside); err != nil {
+			return err
+		}
+		r.found(name, "%s was not version %d: kept as %s; to make it a version, push it", stateFile, h.Last, aside)
+	} else {
+		r.found(name, "%s was missing or empty: written again from version %d", stateFile, h.Last)
+	}
+	if err := r.putState(ctx, f, h); err != nil {
+		r.damaged(name, err)
+	}
+	return nil
+}
+
+func (r *repair) digestOfState(ctx context.Context, name string) (string, int64, error) {
+	body, err := store.Open(ctx, r.store, dirOf(name)+"/"+stateFile)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	defer body.Close()
+	var sum hash.Hash = sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return "", 0, err
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), body.Size, nil
+}

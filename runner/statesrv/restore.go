@@ -1,0 +1,154 @@
+package statesrv
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// RestoreRequest asks to bring back a version.
+type RestoreRequest struct {
+	Version int
+	// ID is that of a lock the caller holds; usually "", for the state must be free.
+	ID string
+	// Who names the caller in the new version's entry.
+	Who string
+	By  Caller
+}
+
+// Restore stores the content of an old version as a new one, with the serial that
+// follows the current one, so that the next apply is not refused. It is refused
+// across lineages, while another holds the lock (423), for a version that is
+// pruned, and for an opaque one, whose inner serial the server cannot change.
+//
+// It needs no lock of its own: the check that the state is free and the new
+// version are one swap.
+func (s *States) Restore(ctx context.Context, name string, req RestoreRequest) (Version, error) {
+	ev := s.newEvent(ActionRestore, req.By)
+	ev.LockID, ev.Who, ev.Note = clip(req.ID), clip(req.Who), fmt.Sprintf("version %d", req.Version)
+	body := &bodyWriter{states: s, name: name}
+	h, err := s.change(ctx, name, ev, func(h *head) (bool, error) {
+		if err := mayWrite(h.Lock, req.ID, false); err != nil {
+			return false, err
+		}
+		doc, data, err := s.restored(ctx, h, req.Version)
+		if err != nil {
+			return false, err
+		}
+		body.set(ctx, data)
+		v := s.newVersion(h, doc, ev)
+		v.Digest, v.Bytes, v.RestoredFrom = digestOf(data), int64(len(data)), req.Version
+		if req.Who != "" {
+			v.Who = clip(req.Who)
+		}
+		v.Operation = string(ActionRestore)
+		return true, s.commit(ctx, h, v, body, ev)
+	})
+	body.settle(ctx, h, err)
+	if err != nil {
+		return Version{}, err
+	}
+	return *h.Current, nil
+}
+
+// restored returns the content of a version with the serial to restore it by.
+func (s *States) restored(ctx context.Context, h *head, number int) (Document, []byte, error) {
+	old, err := s.version(ctx, h, number)
+	if err != nil {
+		return Document{}, nil, err
+	}
+	switch {
+	case old.Opaque:
+		return Document{}, nil, conflict("version %d is encrypted by the client, so its serial cannot be changed here: "+
+			"pull it, then push it with --force", number)
+	case h.Current != nil && h.Current.Lineage != old.Lineage:
+		return Document{}, nil, conflict("version %d has lineage %q, the current state has %q: a restore would replace another state",
+			number, old.Lineage, h.Current.Lineage)
+	}
+	data, err := s.bytesOf(ctx, h.State, old)
+	if err != nil {
+		return Document{}, nil, err
+	}
+	serial, err := s.serialAfter(ctx, h, old)
+	if err != nil {
+		return Document{}, nil, err
+	}
+	return withSerial(data, old, serial)
+}
+
+// serialAfter follows the newest version of the same lineage, also after a delete.
+func (s *States) serialAfter(ctx context.Context, h *head, old Version) (uint64, error) {
+	newest, err := s.version(ctx, h, h.Last)
+	if err != nil {
+		return 0, err
+	}
+	if newest.Lineage == old.Lineage {
+		return max(newest.Serial, old.Serial) + 1, nil
+	}
+	return old.Serial + 1, nil
+}
+
+func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, error) {
+	if v.Pruned {
+		return nil, &Refusal{Status: http.StatusGone, Message: fmt.Sprintf("version %d was pruned: its bytes are gone", v.Number)}
+	}
+	c, err := s.open(ctx, name, v)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	data, err := io.ReadAll(c)
+	if err != nil {
+		return nil, fmt.Errorf("state %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// withSerial replaces the serial in a state's bytes and leaves the rest as it is.
+func withSerial(data []byte, old Version, serial uint64) (Document, []byte, error) {
+	from, to, err := serialSpan(data)
+	if err != nil {
+		return Document{}, nil, err
+	}
+	var b bytes.Buffer
+	b.Write(data[:from])
+	b.WriteString(strconv.FormatUint(serial, 10))
+	b.Write(data[to:])
+	doc, err := ParseDocument(b.Bytes())
+	if err == nil && (doc.Serial != serial || doc.Lineage != old.Lineage) {
+		err = conflict("version %d has its serial or lineage twice: pull it, repair it, push it", old.Number)
+	}
+	return doc, b.Bytes(), err
+}
+
+// serialSpan finds the bytes of the top-level serial.
+func serialSpan(data []byte) (from, to int64, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if _, err := d.Token(); err != nil { // the opening brace
+		return 0, 0, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return 0, 0, err
+		}
+		var value skipped
+		if err := d.Decode(&value); err != nil {
+			return 0, 0, err
+		}
+		if key == "serial" {
+			to := d.InputOffset()
+			return to - int64(value), to, nil
+		}
+	}
+	return 0, 0, conflict("the version has no serial")
+}
+
+// skipped is the length of a value that is not kept.
+type skipped int64
+
+func (s *skipped) UnmarshalJSON(data []byte) error { *s = skipped(len(data)); return nil }

@@ -1,0 +1,194 @@
+// Package dir keeps records as plain files below one directory, so that a person
+// can read, copy and repair them with ordinary tools. Start with [Open].
+//
+// A record is durable when its method returns: create is write to a temporary
+// file, fsync, link(2), fsync of the directory; swap is the same with rename(2),
+// compared and renamed under a momentary flock. So several processes on one
+// machine can use one directory at the same time. It is not for network file
+// systems: several machines need a store made for them.
+//
+// Directories have mode 0700 and files 0600. No symlink leads out of the
+// directory. Names that start with a dot are the store's own: ".lock" carries a
+// directory's flock, ".tmp-…" is a write under way, and ".statesrv" in the top
+// directory is locked while a process has it open.
+package dir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Options change how a Store works. The zero value is for use.
+type Options struct {
+	// Fault, if set, is called before each step of a write ("mkdir", "write",
+	// "fsync", "link", "rename", "fsync directory") with the key concerned; its
+	// error becomes the step's. It exists for tests of failing disks.
+	Fault func(step, key string) error
+}
+
+// Store is a store.Store, and all of its optional abilities, on a directory.
+type Store struct {
+	root  *os.Root
+	users *os.File // ".statesrv", locked shared while open
+	fault func(step, key string) error
+	known sync.Map // directories that are durable
+}
+
+// Open opens the directory at path, making it if needed. It waits while another
+// process repairs the directory, at most until ctx is done.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	users, err := root.OpenFile(".statesrv", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	s := &Store{root: root, users: users, fault: opts.Fault}
+	if err := flock(ctx, users, shared); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Close releases the directory.
+func (s *Store) Close() error { return errors.Join(s.users.Close(), s.root.Close()) }
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
+	if err := check(ctx, key); err != nil {
+		return store.Record{}, err
+	}
+	data, err := s.root.ReadFile(key)
+	if err != nil {
+		return store.Record{}, fmt.Errorf("get %s: %w", key, typed(err))
+	}
+	return store.Record{Data: data, Revision: revision(data)}, nil
+}
+
+// Open implements store.Opener.
+func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
+	if err := check(ctx, key); err != nil {
+		return store.Body{}, err
+	}
+	f, err := s.root.Open(key)
+	if err != nil {
+		return store.Body{}, fmt.Errorf("open %s: %w", key, typed(err))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return store.Body{}, fmt.Errorf("open %s: %w", key, err)
+	}
+	return store.Body{ReadCloser: f, Size: info.Size()}, nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, dir string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		entries, err := s.entries(ctx, dir)
+		if err != nil {
+			yield("", fmt.Errorf("list %q: %w", dir, err))
+			return
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), ".") && !yield(e.Name(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// entries returns what is in dir, sorted by name; nothing if it is absent.
+func (s *Store) entries(ctx context.Context, dir string) ([]fs.DirEntry, error) {
+	if dir == "" {
+		dir = "."
+	} else if err := store.CheckKey(dir); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(s.root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, key string) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	if err := s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", key, err)
+	}
+	return nil
+}
+
+// Sweep implements store.Sole: it removes temporary files.
+func (s *Store) Sweep(ctx context.Context, dir string) ([]string, error) {
+	entries, err := s.entries(ctx, dir)
+	if err != nil {
+		return nil, fmt.Errorf("sweep %q: %w", dir, err)
+	}
+	var removed []string
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case e.IsDir() && store.CheckKey(name) == nil:
+			below, err := s.Sweep(ctx, name)
+			removed = append(removed, below...)
+			if err != nil {
+				return removed, err
+			}
+		case strings.HasPrefix(e.Name(), tempPrefix):
+			if err := s.root.Remove(name); err != nil {
+				return removed, fmt.Errorf("sweep: %w", err)
+			}
+			removed = append(removed, name)
+		}
+	}
+	return removed, nil
+}
+
+func check(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return store.CheckKey(key)
+}
+
+// typed adds the store's error to that of the operating system.
+func typed(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return store.ErrNotFound
+	case errors.Is(err, fs.ErrExist):
+		return store.ErrExists
+	}
+	return err
+}
+
+func revision(data []byte) store.Revision {
+	sum := sha256.Sum256(data)
+	return store.Revision(hex.EncodeToString(sum[:]))
+}

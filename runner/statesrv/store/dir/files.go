@@ -1,0 +1,131 @@
+package dir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Files implements store.Plain under the same flock as Swap.
+func (s *Store) Files(ctx context.Context, dir string, fn func(store.Files) error) error {
+	if err := check(ctx, dir); err != nil {
+		return err
+	}
+	if err := s.makeDir(dir); err != nil {
+		return fmt.Errorf("files of %s: %w", dir, err)
+	}
+	return s.locked(ctx, dir, func() error { return fn(files{s, dir}) })
+}
+
+// files are the plain files of one directory, whose flock is held.
+type files struct {
+	s   *Store
+	dir string
+}
+
+func (f files) key(name string) (string, error) {
+	key := f.dir + "/" + name
+	return key, store.CheckKey(key)
+}
+
+func (f files) Tail(name string, n int64) ([]byte, error) {
+	key, err := f.key(name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.s.root.Open(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return tail(file, n)
+}
+
+// tail returns at most the last n bytes of a file.
+func tail(file *os.File, n int64) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	from := max(0, info.Size()-n)
+	return io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
+}
+
+func (f files) Put(name string, data io.Reader) error {
+	key, err := f.key(name)
+	if err != nil {
+		return err
+	}
+	temp := tempName(key)
+	defer f.s.root.Remove(temp)
+	if err := f.s.write(temp, data); err != nil {
+		return err
+	}
+	return f.s.root.Rename(temp, key)
+}
+
+func (f files) Extend(name, tail string, data []byte) error {
+	key, err := f.key(name)
+	if err != nil {
+		return err
+	}
+	file, err := f.s.root.OpenFile(key, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(extend(file, tail, data), file.Close())
+}
+
+func extend(file *os.File, tail string, data []byte) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	at := info.Size() - int64(len(tail))
+	if at < 0 {
+		return store.ErrConflict
+	}
+	end := make([]byte, len(tail))
+	if _, err := file.ReadAt(end, at); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(end) != tail {
+		return store.ErrConflict
+	}
+	if _, err := file.WriteAt(data, at); err != nil { // no half line stays
+		_, undo := file.WriteAt(end, at)
+		return errors.Join(err, undo, file.Truncate(info.Size()))
+	}
+	return file.Truncate(at + int64(len(data)))
+}
+
+func (f files) Remove(name string) error {
+	key, err := f.key(name)
+	if err != nil {
+		return err
+	}
+	if err := f.s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (f files) Rename(from, to string) error {
+	src, err := f.key(from)
+	if err != nil {
+		return err
+	}
+	dst, err := f.key(to)
+	if err != nil {
+		return err
+	}
+	return f.s.root.Rename(src, dst)
+}

@@ -1,0 +1,128 @@
+// Package memory is a store in the memory of one process, for tests. Start with
+// [New].
+package memory
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Store is a store.Store under one mutex.
+type Store struct {
+	mu      sync.Mutex
+	records map[string][]byte
+}
+
+// New returns an empty store.
+func New() *Store { return &Store{records: map[string][]byte{}} }
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
+	if err := check(ctx, key); err != nil {
+		return store.Record{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.records[key]
+	if !ok {
+		return store.Record{}, fmt.Errorf("get %s: %w", key, store.ErrNotFound)
+	}
+	return store.Record{Data: bytes.Clone(data), Revision: revision(data)}, nil
+}
+
+// Create implements store.Store.
+func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.records[key]; ok {
+		return "", fmt.Errorf("create %s: %w", key, store.ErrExists)
+	}
+	s.records[key] = bytes.Clone(data)
+	return revision(data), nil
+}
+
+// Swap implements store.Store.
+func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
+	if err := check(ctx, key); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, ok := s.records[key]
+	if !ok {
+		return "", fmt.Errorf("swap %s: %w", key, store.ErrNotFound)
+	}
+	if revision(now) != old {
+		return "", fmt.Errorf("swap %s: %w", key, store.ErrConflict)
+	}
+	s.records[key] = bytes.Clone(data)
+	return revision(data), nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, dir string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield("", err)
+			return
+		}
+		for _, name := range s.below(dir) {
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) below(dir string) []string {
+	prefix := dir + "/"
+	if dir == "" {
+		prefix = ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[string]bool{}
+	for key := range s.records {
+		if rest, ok := strings.CutPrefix(key, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, key string) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, key)
+	return nil
+}
+
+func check(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return store.CheckKey(key)
+}
+
+func revision(data []byte) store.Revision {
+	sum := sha256.Sum256(data)
+	return store.Revision(hex.EncodeToString(sum[:]))
+}
