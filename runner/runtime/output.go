@@ -46,6 +46,15 @@ type Output struct {
 	text textBuffer
 }
 
+// TextOutput is the output of a command that printed just this.
+func TextOutput(text string) *Output {
+	o := &Output{}
+	for line := range strings.Lines(text) {
+		o.text.add([]byte(strings.TrimRight(line, "\r\n")))
+	}
+	return o
+}
+
 func (o *Output) event(e Event) {
 	switch e.Type {
 	case diagnostic:

@@ -42,8 +42,8 @@ func (s *Stop) Request(cause error) bool {
 // Done is closed once the stop is requested.
 func (s *Stop) Done() <-chan struct{} { return s.done }
 
-// context ends when the stop is requested.
-func (s *Stop) context(parent context.Context) (context.Context, context.CancelFunc) {
+// Context derives a context that ends when the stop is requested, with its cause.
+func (s *Stop) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
 		select {

@@ -34,7 +34,7 @@ func newTerraformExec(dir, path string, env Environ, stop *Stop) (*tfexec.Terraf
 // Version asks the runtime for its version. What is no version is an error: such a program is no
 // runtime.
 func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
-	ctx, cancel := r.Stop.context(ctx)
+	ctx, cancel := r.Stop.Context(ctx)
 	defer cancel()
 	if r.tf != nil {
 		v, _, err := r.tf.Version(ctx, true)
@@ -53,7 +53,7 @@ func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
 
 // ShowPlan reads a saved plan. Its numbers are json.Number, exact.
 func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, error) {
-	ctx, cancel := r.Stop.context(ctx)
+	ctx, cancel := r.Stop.Context(ctx)
 	defer cancel()
 	if r.tf != nil {
 		return r.tf.ShowPlanFile(ctx, file, tfexec.JSONNumber(true))
@@ -74,10 +74,10 @@ func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, erro
 // its failure; the error says that the command could not be run or was interrupted.
 func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text string, err error) {
 	if r.tf == nil {
-		exit, output, err := r.Run(ctx, Args{}.ForceUnlock(id), discard{})
+		exit, output, err := r.Run(ctx, Args{}.ForceUnlock(id), Discard)
 		return exit.Code, output.Text(), err
 	}
-	ctx, cancel := r.Stop.context(ctx)
+	ctx, cancel := r.Stop.Context(ctx)
 	defer cancel()
 	err = r.tf.ForceUnlock(ctx, id)
 	if err == nil {
@@ -119,6 +119,9 @@ func firstLine(err error) error {
 	}
 	return errors.New(line)
 }
+
+// Discard is a Sink for a step whose output is a document, not a log.
+var Discard Sink = discard{}
 
 type discard struct{}
 

@@ -1,0 +1,85 @@
+package runtime
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOutput(t *testing.T) {
+	lines := []string{
+		`{"@level":"info","@message":"OpenTofu 1.12.6","type":"version","tofu":"1.12.6"}`,
+		`{"@level":"info","@message":"a: Plan to create","change":{"resource":{"addr":"a"},"action":"create"},"type":"planned_change"}`,
+		`{"@level":"info","@message":"Plan: 3 to add","changes":{"add":3,"operation":"plan"},"type":"change_summary"}`,
+		`{"@level":"info","@message":"a: Creating...","hook":{"resource":{"addr":"a"},"action":"create"},"type":"apply_start"}`,
+		`{"@level":"info","@message":"b: Creating...","hook":{"resource":{"addr":"b"},"action":"create"},"type":"apply_start"}`,
+		`{"@level":"info","@message":"c: Creating...","hook":{"resource":{"addr":"c"},"action":"create"},"type":"apply_start"}`,
+		`{"@level":"info","@message":"a: Creation complete","hook":{"resource":{"addr":"a"}},"type":"apply_complete"}`,
+		`{"@level":"info","@message":"c: Creation errored","hook":{"resource":{"addr":"c"}},"type":"apply_errored"}`,
+		`{"@level":"error","@message":"Error: no","diagnostic":{"severity":"error","summary":"no","detail":"capacity","address":"c"},"type":"diagnostic"}`,
+		`{"@level":"warn","@message":"Warning: old","diagnostic":{"severity":"warning","summary":"old","detail":""},"type":"diagnostic"}`,
+		"\x1b[33mnot json\x1b[0m",
+		`{"not": "ours"}`,
+		`{"@level":"info","@message":"Outputs: 1","outputs":{"x":{"sensitive":false,"value":"2"}},"type":"outputs"}`,
+		`{"@level":"info","@message":"Apply complete!","changes":{"add":1,"change":0,"remove":0,"operation":"apply"},"type":"change_summary"}`,
+	}
+	r := reader{sink: Discard, output: &Output{}}
+	for _, line := range lines {
+		r.line([]byte(line))
+	}
+	out := r.output
+	if diff := cmp.Diff([]string{"b"}, out.InFlight); diff != "" {
+		t.Errorf("in flight (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Diagnostic{{Summary: "no", Detail: "capacity", Address: "c"}}, out.Errors); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&Counts{Add: 1, Operation: "apply"}, out.Counts); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	if out.Planned != 1 || out.Done != 1 || string(out.Outputs["x"].Value) != `"2"` {
+		t.Errorf("planned %d, done %d, outputs %v", out.Planned, out.Done, out.Outputs)
+	}
+	if diff := cmp.Diff("not json\n{\"not\": \"ours\"}\n", out.Text()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff("no: capacity", out.Tail()); diff != "" {
+		t.Errorf("tail (-want +got):\n%s", diff)
+	}
+}
+
+func TestTailOfReadableOutput(t *testing.T) {
+	out := TextOutput("Initializing the backend...\n\nError: Invalid backend\n\nThe argument \"adress\"\nis not expected.\n\nError: And another\n")
+	want := "Invalid backend: The argument \"adress\"\nis not expected.\nAnd another"
+	if diff := cmp.Diff(want, out.Tail()); diff != "" {
+		t.Errorf("tail (-want +got):\n%s", diff)
+	}
+	if got := TextOutput("one\ntwo\n").Tail(); got != "one\ntwo" {
+		t.Errorf("tail of text without errors = %q", got)
+	}
+}
+
+func TestTextKeepsBothEnds(t *testing.T) {
+	var long strings.Builder
+	long.WriteString("first\n")
+	for range 200_000 {
+		long.WriteString("0123456789\n")
+	}
+	long.WriteString("last\n")
+	text := TextOutput(long.String()).Text()
+	if !strings.HasPrefix(text, "first\n") || !strings.HasSuffix(text, "last\n") {
+		t.Errorf("an end is missing: %.20q … %q", text, text[len(text)-20:])
+	}
+	if len(text) > 4*maxText {
+		t.Errorf("%d bytes are kept", len(text))
+	}
+}
+
+func TestDiagnosticText(t *testing.T) {
+	e, ok := ParseEvent([]byte(`{"@level":"error","@message":"Error: bad","type":"diagnostic","diagnostic":{"severity":"error","summary":"bad","detail":"because\nof this","address":"a.b","range":{"filename":"main.tf","start":{"line":9,"column":1,"byte":1},"end":{"line":9,"column":2,"byte":2}}}}`))
+	want := "Error: bad\n  on main.tf line 9, with a.b\n\nbecause\nof this"
+	if diff := cmp.Diff(want, e.Text()); !ok || diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}

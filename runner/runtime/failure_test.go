@@ -1,0 +1,55 @@
+package runtime
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestClassify(t *testing.T) {
+	failed := Exit{Code: 1}
+	tests := []struct {
+		name string
+		exit Exit
+		text string // what is printed, lines of -json among it
+		want Failure
+	}{
+		{"killed by the kernel", Exit{Code: 137, Signal: syscall.SIGKILL}, "", FailureKilled},
+		{"killed by the runner", Exit{Code: 137, Signal: syscall.SIGKILL, Killed: true}, "", FailureConfig},
+		{"lock, json", failed, `{"@level":"error","@message":"Error: Error acquiring the state lock","type":"diagnostic","diagnostic":{"severity":"error","summary":"Error acquiring the state lock","detail":"Error message: the state is already locked by another tofu client"}}`, FailureLocked},
+		{"lock, http", failed, "Error: Error acquiring the state lock\n\nError message: HTTP remote state already locked:\nID=1111", FailureLocked},
+		{"lock without a state, tofu", failed, "Error: Failed to load state: the state is already locked by another tofu client", FailureLocked},
+		{"lock without a state, terraform", failed, "Error loading state: the state is already locked by another terraform client", FailureLocked},
+		{"local lock", failed, "Error: Error acquiring the state lock\n\nError message: resource temporarily unavailable", FailureLocked},
+		{"robbed of the lock", failed, "Error: Error releasing the state lock\n\nError message: state is already unlocked", FailureLockLost},
+		{"state not saved", failed, "Error: Failed to save state\n\nError saving state: HTTP error: 409\n\nError: Failed to persist state to backend", FailureStateWrite},
+		{"lease forbidden", failed, `Error: Error acquiring the state lock
+
+Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden: User "system:serviceaccount:a:b" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "a"`, FailureRBAC},
+		{"secret forbidden at init", failed, `Error: Failed to get existing workspaces: secrets is forbidden: User "u" cannot list resource "secrets" in API group "" in the namespace "default"`, FailureRBAC},
+		{"registry 502", failed, "Error: Failed to query available provider packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: could not query provider registry for registry.example/hashicorp/aws: the request failed after 2 attempts: 502 Bad Gateway returned from registry.example", FailureRegistry},
+		{"registry time-out", failed, "Error: Failed to install provider\n\nError while installing hashicorp/aws v5: Get \"https://r.example/x\": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)", FailureRegistry},
+		{"text file busy", failed, "Error: Failed to install provider\n\nfork/exec .terraform/providers/x: text file busy", FailureRegistry},
+		{"checksum", failed, "Error: Failed to install provider\n\nthe current package for r.example/a/b 1.0.0 doesn't match any of the checksums previously recorded; 502 Bad Gateway", FailureConfig},
+		{"provider missing", failed, "Error: Failed to query available provider packages\n\nprovider registry r.example does not have a provider named r.example/a/b", FailureConfig},
+		{"state server gone, tofu", failed, "Error: Error refreshing state\n\nFailed to get state: GET http://127.0.0.1:1/ giving up after 1 attempt(s): Get \"http://127.0.0.1:1/\": dial tcp 127.0.0.1:1: connect: connection refused", FailureBackend},
+		{"API server gone", failed, "Error: Failed to get existing workspaces: Get \"https://10.0.0.1/api/v1/namespaces/x/secrets\": dial tcp 10.0.0.1:443: connect: connection refused", FailureBackend},
+		{"backend argument", failed, "Error: Invalid backend configuration argument\n\nThe backend configuration argument \"adress\" given on the command line is not expected", FailureConfig},
+		{"provider", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"creating EC2 instance: no capacity","detail":"","address":"aws_instance.a"}}`, FailureProvider},
+		{"configuration of a resource", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Missing required argument","detail":"","address":"aws_instance.a"}}`, FailureConfig},
+		{"configuration", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Reference to undeclared input variable","detail":""}}`, FailureConfig},
+		{"plug-in crash", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Plugin did not respond","detail":""}}`, FailureProvider},
+		{"colour codes decide nothing", failed, "\x1b[31mError: \x1b[0mError acquiring the state lock", FailureLocked},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := reader{sink: Discard, output: &Output{}}
+			for line := range strings.Lines(tt.text) {
+				r.line([]byte(strings.TrimSuffix(line, "\n")))
+			}
+			if got := Classify(tt.exit, r.output); got != tt.want {
+				t.Errorf("class = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
