@@ -1,0 +1,133 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// encodings are the ways in which a secret can be written, each by the library that defines it.
+var encodings = map[string]func(string) string{
+	"plain": func(s string) string { return s },
+	"json":  jsonText,
+	"json, no HTML": func(s string) string {
+		return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(jsonText(s))
+	},
+	"json in json": func(s string) string { return jsonText(jsonText(s)) },
+	"hcl":          hclText,
+	"go":           strconv.Quote,
+	"base64":       func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64 url":   func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
+	"base64 raw":   func(s string) string { return base64.RawStdEncoding.EncodeToString([]byte(s)) },
+	"url query":    url.QueryEscape,
+	"url path":     url.PathEscape,
+	"url user": func(s string) string {
+		return (&url.URL{Scheme: "https", User: url.UserPassword("u", s), Host: "h"}).String()
+	},
+	"url values":      func(s string) string { return url.Values{"q": {s}}.Encode() },
+	"trimmed":         strings.TrimSpace,
+	"normalised":      cty.NormalizeString,
+	"indented":        func(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") },
+	"windows newline": func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+}
+
+func jsonText(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func hclText(s string) string {
+	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
+}
+
+var awkward = []string{
+	"s3cr3t-password",
+	`quote " backslash \ slash /`,
+	"<html> & 'quotes'",
+	"${interpolated} %{if} $${twice} $ { %",
+	"tab\tcr\rbell\a nul\x00 line\u2028sep",
+	"plus+equals=colon:at@semi;comma,question?hash#percent%20",
+	"-----BEGIN KEY-----\nMIIBOgIBAAJB\nAKj34Gkx/+==\n-----END KEY-----\n",
+	"пароль \U0001F511 \u00e9",
+	"e\u0301te\u0301 decomposed \ufa01",
+}
+
+func TestEveryForm(t *testing.T) {
+	for _, secret := range awkward {
+		r := redactor(secret)
+		for name, encode := range encodings {
+			text := encode(secret)
+			got := r.String("before " + text + " after")
+			for line := range strings.Lines(secret) {
+				for _, form := range []string{strings.TrimSpace(line), strings.Trim(encode(strings.TrimSpace(line)), `"`)} {
+					if strings.Contains(got, form) {
+						t.Errorf("%s of %q: %q survived in %q", name, secret, form, got)
+					}
+				}
+			}
+			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+				t.Errorf("%s of %q: the text around it was lost: %q", name, secret, got)
+			}
+		}
+	}
+}
+
+// FuzzNoSecretSurvives hides a secret in a text, in each encoding, beside a second secret.
+func FuzzNoSecretSurvives(f *testing.F) {
+	for _, s := range awkward {
+		f.Add(s, "cr3t-p", "before ", " after")
+	}
+	f.Add("aaaa", "aaaaa", "a", "aa")
+	f.Add("x(sensi", "tive)", "x", "(sensitive)")
+	f.Fuzz(func(t *testing.T, secret, second, before, after string) {
+		r := redactor(secret, second)
+		for name, encode := range encodings {
+			text := before + encode(secret) + after + second
+			got := r.String(text)
+			checkGone(t, name, got, append(lines(secret), second, secret)...)
+			if name != "indented" && name != "windows newline" { // which show each line only
+				checkGone(t, name, got, encodedIfHidden(secret, encode)...)
+			}
+			if again := r.String(got); again != got && !strings.ContainsAny(secret+second, "()") {
+				t.Errorf("%s: redacted twice it is %q, once %q", name, again, got)
+			}
+		}
+	})
+}
+
+// checkGone looks at what is left between placeholders: joined to one, honest text may happen
+// to look like a secret that contains a part of the placeholder's own text.
+func checkGone(t *testing.T, name, got string, secrets ...string) {
+	t.Helper()
+	for rest := range strings.SplitSeq(got, Placeholder) {
+		for _, s := range secrets {
+			if worthHiding(s) && strings.Contains(rest, s) {
+				t.Errorf("%s: %q survived in %q", name, s, got)
+			}
+		}
+	}
+}
+
+func lines(s string) []string {
+	var all []string
+	for line := range strings.Lines(s) {
+		all = append(all, strings.TrimSpace(line))
+	}
+	return all
+}
+
+func encodedIfHidden(secret string, encode func(string) string) []string {
+	if !worthHiding(secret) {
+		return nil
+	}
+	return []string{encode(secret), strings.Trim(encode(secret), `"`)}
+}
