@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// copySelf is an init container's job: it puts this executable where another image's container finds it.
+func copySelf(args []string, stderr io.Writer) int {
+	if len(args) != 1 || args[0] == "" {
+		fmt.Fprintln(stderr, "captf-runner copy: give one destination: captf-runner copy DEST")
+		return result.ExitUsage
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = installFile(self, args[0])
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "captf-runner copy: %v\n", err)
+		return result.ExitFailed
+	}
+	return result.ExitDone
+}
+
+// installFile copies an executable so that DEST is, at any moment, the old file or the whole new one. A
+// folder as DEST gets a file of the same name.
+func installFile(from, dest string) (err error) {
+	if info, err := os.Stat(dest); err == nil && info.IsDir() {
+		dest = filepath.Join(dest, filepath.Base(from))
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(filepath.Dir(dest), ".captf-runner-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(out.Name())
+		}
+	}()
+	_, err = io.Copy(out, in)
+	// CreateTemp's mode is 0600, and the umask must not decide about this one.
+	if err = errors.Join(err, out.Chmod(0o755), out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(out.Name(), dest); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dest))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/captf/captf-runner/runner"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+func runOperation(args, environ []string, stdout, stderr io.Writer) int {
+	// A closed pipe behind our output must not end a run: the child would be left alone.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	dropOwnEnvironment(environ)
+
+	var o runner.Options
+	flags := newFlags(&o, stderr)
+	if err := parseFlags(flags, args, environ); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return result.ExitDone
+		}
+		return refuse(&o, args, err, stderr)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	stop := runtime.NewStop(o.StopTimeout)
+	defer watchSignals(stop, log)()
+	res, err := runner.Run(context.Background(), o, runner.Host{Environ: environ, Out: stdout, Log: log, Stop: stop})
+	if err != nil {
+		fmt.Fprintf(stderr, "captf-runner: %v\n", err)
+	}
+	return res.ExitCode()
+}
+
+// refuse writes the result of a wrong command line, too: whoever started the Job reads only that.
+func refuse(o *runner.Options, args []string, err error, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "captf-runner run: %v (captf-runner run -h lists the flags)\n", err)
+	// The flag package stops at the first mistake: --result may come after it.
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "result="); ok {
+			o.Result = value
+		} else if strings.TrimLeft(arg, "-") == "result" && i+1 < len(args) {
+			o.Result = args[i+1]
+		}
+	}
+	if file, errOpen := result.Open(o.Result); errOpen == nil {
+		defer file.Close()
+		_ = file.Write(runner.UsageResult(*o, err), false)
+	}
+	return result.ExitUsage
+}
+
+// dropOwnEnvironment removes from the runner's own environment what its children must not get: a
+// library that reads the environment could hand it on.
+func dropOwnEnvironment(environ []string) {
+	for _, name := range runtime.NewEnviron(environ, nil).Dropped {
+		os.Unsetenv(name)
+	}
+}
+
+// watchSignals turns the first SIGTERM, SIGINT or SIGHUP into the stop request. Later ones change nothing.
+func watchSignals(stop *runtime.Stop, log *slog.Logger) (cancel func()) {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	go func() {
+		for s := range signals {
+			if stop.Request(fmt.Errorf("%w: %s", runner.ErrSignal, s)) {
+				log.Warn("asked to stop: the step that runs may finish what it is doing", "signal", s.String())
+			}
+		}
+	}()
+	return func() { signal.Stop(signals) }
+}

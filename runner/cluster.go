@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// lockKeeper looks at the lock of a run's state where the lock is kept, instead of reading
+// what a runtime prints about it.
+type lockKeeper interface {
+	// Holder is who holds the lock; nil when it is free.
+	Holder(ctx context.Context) (*lock.Info, error)
+	// WaitFree waits until the lock is free or ctx ends.
+	WaitFree(ctx context.Context) (lock.Wait, error)
+	// HasState tells whether there is a state at all.
+	HasState(ctx context.Context) (bool, error)
+	// Release frees the lock while its holder is still this ID.
+	Release(ctx context.Context, id string) (lock.Unlock, error)
+}
+
+// cluster is the lockKeeper of the kubernetes backend: the runner's own client, with the rights that the
+// backend has.
+type cluster struct {
+	client *kube.Client
+	suffix string
+}
+
+// newCluster connects as the backend would. Without a connection a run still works, by the runtime's texts.
+func newCluster(b backend, log *slog.Logger) (*cluster, error) {
+	if b.kind != "kubernetes" || b.suffix() == "" {
+		return nil, nil
+	}
+	config, err := b.kubeConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kube.New(config)
+	if err != nil {
+		log.Warn("no connection of the runner's own to the API server: the lock is judged by what the runtime prints", "error", err)
+		return nil, nil
+	}
+	return &cluster{client: client, suffix: b.suffix()}, nil
+}
+
+func (c *cluster) lease() string { return naming.LockLease(c.suffix) }
+
+func (c *cluster) Holder(ctx context.Context) (*lock.Info, error) {
+	lease, err := c.client.Leases("").Get(ctx, c.lease(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", c.lease(), err)
+	}
+	l := lock.FromLease(lease)
+	if !l.Held() {
+		return nil, nil
+	}
+	info := l.Info
+	info.ID = l.Holder
+	return &info, nil
+}
+
+func (c *cluster) WaitFree(ctx context.Context) (lock.Wait, error) {
+	return lock.WaitFree(ctx, c.client.Leases(""), c.lease(), lock.Poll{})
+}
+
+func (c *cluster) HasState(ctx context.Context) (bool, error) {
+	_, err := c.client.Secrets("").Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (c *cluster) Release(ctx context.Context, id string) (lock.Unlock, error) {
+	return lock.Release(ctx, c.client.Leases(""), c.lease(), id)
+}
+
+var errNoKeeper = errors.New("the lock cannot be looked at")

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// dryRun prints the steps with their exact argv, and what the environment would lose. It runs nothing.
+func (r *run) dryRun() error {
+	w := r.host.Out
+	fmt.Fprintf(w, "%s on %s, in %s\n", r.opts.Op, r.object(), r.work.root)
+	for _, args := range r.argvs() {
+		fmt.Fprintln(w, quoteArgs(append(r.rt.Command[:len(r.rt.Command):len(r.rt.Command)], args...)))
+	}
+	printNames(w, "dropped from the environment", r.res.Env.Dropped)
+	return nil
+}
+
+// argvs are the steps of the operation as they would run if each one had something to do.
+func (r *run) argvs() [][]string {
+	a, planFile := r.args(), r.work.plan()
+	all := [][]string{a.Init()}
+	if r.opts.ForceUnlock != "" {
+		all = append(all, a.ForceUnlock(r.opts.ForceUnlock))
+	}
+	planned := [][]string{a.Plan(planFile, true), a.Show(planFile)}
+	switch r.opts.Op {
+	case naming.Apply:
+		if !r.opts.GuardDeletes && r.opts.ExpectPlan == "" {
+			return append(all, a.Apply())
+		}
+		return append(append(all, planned...), a.ApplyPlan(planFile))
+	case naming.Destroy:
+		return append(all, a.Destroy())
+	case naming.Refresh:
+		return append(all, a.RefreshOnly())
+	case naming.Drift:
+		return append(all, a.RefreshOnly(), a.Plan(planFile, false), a.Show(planFile))
+	case naming.Plan:
+		return append(all, planned...)
+	default:
+		return append(all, a.StatePush(restoreFile(r.work), true), a.StateList())
+	}
+}
+
+func printNames(w io.Writer, what string, names []string) {
+	if len(names) == 0 {
+		names = []string{"nothing"}
+	}
+	fmt.Fprintf(w, "%s: %s\n", what, strings.Join(names, ", "))
+}
+
+// quoteArgs writes an argv so that it can be pasted into a shell.
+func quoteArgs(argv []string) string {
+	quoted := make([]string, len(argv))
+	for i, arg := range argv {
+		quoted[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'`$\\*?[]{}()<>|&;#~!") {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/captf/captf-runner/runner/plan"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// What can ask a run to stop.
+var (
+	// ErrDeadline is the stop cause of a run that used up its --deadline.
+	ErrDeadline = errors.New("deadline reached")
+	// ErrSignal is the stop cause of a run that got SIGTERM or SIGINT.
+	ErrSignal = errors.New("signal received")
+)
+
+// failure is an error that ends a run, with what the result says about it.
+type failure struct {
+	kind      result.Kind
+	reason    result.Reason
+	step      string
+	err       error  // for the log: what happened, to which object, what to do
+	tail      string // what the runtime reported; empty: err's own text
+	resources []result.ErrorResource
+}
+
+func (f *failure) Error() string {
+	if f.step == "" {
+		return f.err.Error()
+	}
+	return f.step + ": " + f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+// asFailure gives every error its place in the result.
+func asFailure(err error, stop *runtime.Stop) *failure {
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, errUsage):
+		return &failure{kind: result.KindStep, reason: result.ReasonUsage, err: err}
+	case errors.Is(err, errLayout), errors.Is(err, runtime.ErrNotExecutable):
+		return &failure{kind: result.KindImageLayout, reason: result.ReasonConfig, err: err}
+	case stop.Cause() != nil || errors.Is(err, context.Canceled):
+		return interrupted(stop, "", "the run was asked to stop")
+	}
+	return &failure{kind: result.KindStep, reason: result.ReasonConfig, err: err}
+}
+
+func interrupted(stop *runtime.Stop, step, what string) *failure {
+	f := &failure{kind: result.KindInterrupted, step: step, err: fmt.Errorf("%s: %w", what, causeOf(stop))}
+	if errors.Is(stop.Cause(), ErrDeadline) {
+		f.reason = result.ReasonDeadline
+	}
+	return f
+}
+
+func causeOf(stop *runtime.Stop) error {
+	if cause := stop.Cause(); cause != nil {
+		return cause
+	}
+	return context.Canceled
+}
+
+// stepFailure makes the error of a step that ended with a code that is not accepted.
+func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *failure {
+	if exit.Asked && r.stop.Cause() != nil && (exit.Killed || causedByStop(out)) {
+		f := interrupted(r.stop, name, "the step was interrupted")
+		f.tail = out.Tail()
+		return f
+	}
+	class := runtime.Classify(exit, out)
+	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail()}
+	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, advice[class])
+	if exit.Signal != 0 {
+		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, advice[class])
+	}
+	for _, d := range out.Errors {
+		if d.Address != "" {
+			f.resources = append(f.resources, result.ErrorResource{Address: d.Address, Summary: d.Summary})
+		}
+	}
+	return f
+}
+
+// advice is the way out of each class of failure.
+var advice = map[runtime.Failure]string{
+	runtime.FailureConfig:     "correct the module or its inputs",
+	runtime.FailureProvider:   "a provider refused or failed, see its message",
+	runtime.FailureLocked:     "another run holds the lock, try again when it is free",
+	runtime.FailureLockLost:   "somebody released the lock of this run while it was working; its state was saved",
+	runtime.FailureRBAC:       "grant the ServiceAccount the verb and resource that the message names",
+	runtime.FailureRegistry:   "a registry did not answer, try again later",
+	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
+	runtime.FailureStateWrite: "the state could not be saved, push errored.tfstate",
+	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
+}
+
+// byStop are the diagnostics that an interruption causes. Any other error while a run drains is a failure
+// of its own.
+var byStop = regexp.MustCompile(`(?i)execution halted|operation cancell?ed|context cancell?ed|context deadline exceeded|interrupt|signal: killed|` +
+	`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed|stopped|shutting down`)
+
+func causedByStop(out *runtime.Output) bool {
+	for _, d := range out.Errors {
+		if !byStop.MatchString(d.Text()) {
+			return false
+		}
+	}
+	return true
+}
+
+func changesOf(s plan.Summary) []result.Change {
+	changes := make([]result.Change, len(s.Resources))
+	for i, c := range s.Resources {
+		changes[i] = result.Change{Address: c.Address, Action: c.Action}
+	}
+	return changes
+}

@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+func (l *local) Holder(ctx context.Context) (*lock.Info, error) {
+	held, err := l.states.Holder(ctx, l.name)
+	if err != nil || held == nil {
+		return nil, err
+	}
+	return infoOf(held), nil
+}
+
+func infoOf(held *statesrv.Lock) *lock.Info {
+	i := held.Info
+	return &lock.Info{ID: i.ID, Operation: i.Operation, Info: i.Info, Who: i.Who, Version: i.Version, Path: i.Path, CreatedText: i.Created}
+}
+
+func (l *local) WaitFree(ctx context.Context) (lock.Wait, error) {
+	start := time.Now()
+	var wait lock.Wait
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		holder, err := l.Holder(ctx)
+		if holder != nil {
+			wait.Holder = *holder
+		}
+		if wait.Waited = time.Since(start); err != nil || holder == nil {
+			return wait, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			wait.Waited = time.Since(start)
+			return wait, context.Cause(ctx)
+		}
+	}
+}
+
+// HasState is true: with the http backend an absent state needs no lock to be opened.
+func (l *local) HasState(context.Context) (bool, error) { return true, nil }
+
+func (l *local) Release(ctx context.Context, id string) (lock.Unlock, error) {
+	held, err := l.Holder(ctx)
+	switch {
+	case err != nil:
+		return lock.Unlock{}, err
+	case held == nil:
+		return lock.Unlock{Outcome: lock.AlreadyUnlocked}, nil
+	case held.ID != id:
+		return lock.Unlock{Outcome: lock.HeldByOther, Holder: *held}, nil
+	}
+	_, err = l.states.ForceUnlock(ctx, l.name, statesrv.ForceUnlockRequest{ID: id, Who: localUser})
+	return lock.Unlock{Outcome: lock.Released}, err
+}

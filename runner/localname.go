@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+// localDefaults replaces the defaults of the image contract by those of a laptop.
+func (o Options) localDefaults() (Options, error) {
+	if !o.Local {
+		return o, nil
+	}
+	if slices.Equal(o.Bin, []string{DefaultBin}) && !exists(DefaultBin) {
+		o.Bin = findRuntime()
+	}
+	if o.Config == DefaultConfig {
+		o.Config = ""
+	}
+	name, err := localName(o.Module)
+	if err != nil {
+		return o, err
+	}
+	if o.Workdir == DefaultWorkdir {
+		o.Workdir = filepath.Join(localDir, "work", filepath.FromSlash(name))
+	}
+	if o.Result != DefaultResult {
+		return o, nil
+	}
+	o.Result = filepath.Join(localDir, "results", filepath.FromSlash(name)+".json")
+	if o.DryRun {
+		return o, nil
+	}
+	return o, os.MkdirAll(filepath.Dir(o.Result), 0o700)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// findRuntime looks for a runtime as a person would.
+func findRuntime() []string {
+	for _, name := range []string{"tofu", "terraform"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return []string{name}
+		}
+	}
+	return []string{"tofu"} // the error names it
+}
+
+// localName names the state after the module's directory: by its path below the current directory, so that two
+// modules of one name are two states; a module elsewhere by its last name and a hash of its path.
+func localName(module string) (string, error) {
+	path, err := filepath.Abs(module)
+	if err != nil {
+		return "", err
+	}
+	current, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	relative, err := filepath.Rel(current, path)
+	if err == nil && relative != "." && filepath.IsLocal(relative) && statesrv.CheckName(filepath.ToSlash(relative)) == nil {
+		return filepath.ToSlash(relative), nil
+	}
+	sum := sha256.Sum256([]byte(path))
+	if relative == "." {
+		path, sum = current, sha256.Sum256([]byte("."))
+	}
+	return plainName(filepath.Base(path)) + "-" + hex.EncodeToString(sum[:4]), nil
+}
+
+// plainName makes a state's name of any file name.
+func plainName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if statesrv.CheckName("x"+string(r)) != nil || r == '/' {
+			return '-'
+		}
+		return r
+	}, s)
+	return strings.TrimLeft(s[:min(len(s), 64)], ".")
+}

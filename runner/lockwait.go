@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// pollingStep is how late a runtime may notice that a lock is free, and so how late one that keeps to
+// its -lock-timeout may give up.
+const pollingStep = 16 * time.Second
+
+// lockBudget bounds the sum of all waits for the lock in a run (spec/runner.md, "The lock wait is bounded").
+type lockBudget struct{ total, used time.Duration }
+
+func (b *lockBudget) use(d time.Duration) { b.used += d }
+
+func (b *lockBudget) left() time.Duration { return max(b.total-b.used, 0) }
+
+// lookTimeout bounds one look at the lock that is only for the result.
+const lookTimeout = 5 * time.Second
+
+// errNotFree ends a wait that used up the budget.
+var errNotFree = errors.New("lock timeout reached")
+
+// awaitLock waits, before a step is started, until the lock is free: the runner sees that within
+// seconds, a runtime up to 16 s late. Without a lockKeeper it is left to the runtime. A look that does not
+// succeed is left to the runtime too: it has the better message.
+func (r *run) awaitLock(ctx context.Context, step string) error {
+	if r.keeper == nil || r.budget.left() == 0 {
+		return nil
+	}
+	holder, err := r.keeper.Holder(ctx)
+	if err != nil || holder == nil {
+		return nil
+	}
+	r.log.Info("waiting for the lock", "step", step, "holder", holder.String(), "for at most", r.budget.left().Round(time.Second))
+	return r.pause(ctx, step, holder)
+}
+
+// pause waits for a held lock and takes the time from the budget.
+func (r *run) pause(ctx context.Context, step string, holder *lock.Info) error {
+	ctx, cancel := r.stop.Context(ctx)
+	defer cancel()
+	ctx, cancelWait := context.WithTimeoutCause(ctx, r.budget.left(), errNotFree)
+	defer cancelWait()
+	wait, err := r.keeper.WaitFree(ctx)
+	r.budget.use(wait.Waited)
+	r.setHolder(holder)
+	switch {
+	case err == nil:
+		r.clearHolder()
+		return nil
+	case r.stop.Cause() != nil:
+		return interrupted(r.stop, step, "waiting for the lock")
+	case errors.Is(err, errNotFree):
+		if wait.Holder.ID != "" {
+			r.setHolder(&wait.Holder)
+		}
+		return r.lockedFailure(step)
+	}
+	return nil
+}
+
+func (r *run) lockedFailure(step string) *failure {
+	return &failure{
+		kind: result.KindStep, reason: result.ReasonLocked, step: step,
+		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; try again when it is free",
+			r.budget.used.Round(time.Second), r.budget.total, r.holder()),
+	}
+}
+
+func (r *run) setHolder(info *lock.Info) {
+	r.res.Lock.ID, r.res.Lock.Who = info.ID, info.Who
+	r.res.Lock.Operation, r.res.Lock.Created = info.Operation, info.CreatedText
+}
+
+// holder is who the result says holds the lock.
+func (r *run) holder() lock.Info {
+	l := r.res.Lock
+	return lock.Info{ID: l.ID, Who: l.Who, Operation: l.Operation, CreatedText: l.Created}
+}
+
+func (r *run) clearHolder() { r.setHolder(&lock.Info{}) }
+
+// lookAtLock puts who holds the lock now into the result: another run that this one waits for, or this
+// run's own child that could not unlock.
+func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	if r.keeper != nil {
+		if holder, err := r.keeper.Holder(ctx); err == nil {
+			r.clearHolder()
+			if holder != nil {
+				r.setHolder(holder)
+			}
+			return
+		}
+	}
+	if info, ok := lock.ParseText(out.Tail() + "\n" + out.Text()); ok {
+		r.setHolder(&info)
+	}
+}
+
+// retryPause is the wait between two tries of a step that does not wait for the lock itself.
+func retryPause(attempt int) time.Duration {
+	return min(time.Second<<min(attempt-1, 3), 8*time.Second)
+}
+
+// sleep waits for d, a stop or the end of ctx; it reports whether it slept to the end.
+func (r *run) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.stop.Done():
+	case <-ctx.Done():
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/plan"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// operate runs the steps of the operation (spec/runner.md, "Steps").
+func (r *run) operate(ctx context.Context) error {
+	if err := r.initialise(ctx); err != nil {
+		return err
+	}
+	if err := r.forceUnlock(ctx); err != nil {
+		return err
+	}
+	switch r.opts.Op {
+	case naming.Apply:
+		if r.opts.GuardDeletes || r.opts.ExpectPlan != "" {
+			return r.applyApproved(ctx)
+		}
+		return r.change(ctx, step{name: "apply", locks: true, args: runtime.Args.Apply})
+	case naming.Destroy:
+		return r.change(ctx, step{name: "destroy", locks: true, args: runtime.Args.Destroy})
+	case naming.Refresh:
+		return r.refresh(ctx)
+	case naming.Drift:
+		return r.drift(ctx)
+	case naming.Plan:
+		return r.plan(ctx)
+	default:
+		return r.restore(ctx)
+	}
+}
+
+// initialise runs init, and beside it asks for the version, which only informs the result.
+func (r *run) initialise(ctx context.Context) error {
+	if err := r.clearBeforeInit(ctx); err != nil {
+		return err
+	}
+	versions := make(chan error, 1)
+	go func() { versions <- r.askVersion(ctx) }()
+	err := r.initWithRetries(ctx)
+	if noVersion := <-versions; noVersion != nil && r.stop.Cause() == nil {
+		return fmt.Errorf("%w: `%s version -json` gives no version, so it is neither tofu nor terraform: %w",
+			errLayout, r.rt.Command[0], noVersion)
+	}
+	return err
+}
+
+// change runs a step that changes resources.
+func (r *run) change(ctx context.Context, s step) error {
+	d, err := r.step(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.outputs = d.output.Outputs
+	if c := d.output.Counts; c != nil {
+		r.res.Changes = &result.Changes{Add: c.Add, Change: c.Change, Destroy: c.Remove, Import: c.Import}
+	}
+	return nil
+}
+
+func (r *run) refresh(ctx context.Context) error {
+	_, err := r.step(ctx, step{name: "apply-refresh-only", locks: true, args: runtime.Args.RefreshOnly})
+	return err
+}
+
+// drift brings the state up to date and then plans without another refresh. Whether there is drift is
+// read from the plan: a runtime exits 2 for noise as well.
+func (r *run) drift(ctx context.Context) error {
+	if err := r.refresh(ctx); err != nil {
+		return err
+	}
+	shown, err := r.makePlan(ctx, false)
+	if err != nil {
+		return err
+	}
+	d := plan.Drift(shown.plan)
+	r.res.Drift = &result.Drift{
+		Detected: len(d.Resources) > 0,
+		Create:   d.Create, Update: d.Update, Replace: d.Replace, Delete: d.Delete,
+		Resources: changesOf(d),
+	}
+	return nil
+}
+
+func (r *run) plan(ctx context.Context) error {
+	shown, err := r.makePlan(ctx, true)
+	if err != nil {
+		return err
+	}
+	return r.describe(shown)
+}
+
+// applyApproved plans, compares the plan with what was approved, and applies exactly that plan.
+func (r *run) applyApproved(ctx context.Context) error {
+	shown, err := r.makePlan(ctx, true)
+	if err != nil {
+		return err
+	}
+	if err := r.describe(shown); err != nil {
+		return err
+	}
+	if err := r.approve(shown.summary); err != nil {
+		return err
+	}
+	if !shown.changes {
+		r.log.Info("no changes, so there is nothing to apply")
+		r.res.Changes = &result.Changes{}
+		return nil
+	}
+	saved := func(a runtime.Args) []string { return a.ApplyPlan(r.work.plan()) }
+	return r.change(ctx, step{name: "apply", locks: true, args: saved})
+}
+
+// approve stops a run whose plan is not what was approved, before anything is changed.
+func (r *run) approve(s plan.Summary) error {
+	if r.opts.ExpectPlan != "" && r.res.Plan.Hash != r.opts.ExpectPlan {
+		return &failure{kind: result.KindPlanChanged, step: "plan",
+			err: fmt.Errorf("the plan has the hash %s, but %s was approved: look at the new plan and approve it", r.res.Plan.Hash, r.opts.ExpectPlan)}
+	}
+	allowed := r.opts.AllowDeletesHash != "" && r.opts.AllowDeletesHash == r.opts.InputsHash
+	if r.opts.GuardDeletes && s.Destructive() && !allowed {
+		f := &failure{kind: result.KindBlocked, step: "plan",
+			err: fmt.Errorf("the plan deletes %d and replaces %d resources, and deletes are guarded: nothing was changed; allow them for these inputs with --allow-deletes-hash", s.Delete, s.Replace)}
+		for _, c := range s.Resources {
+			if c.Action == plan.Delete || c.Action == plan.Replace {
+				f.resources = append(f.resources, result.ErrorResource{Address: c.Address, Summary: c.Action})
+			}
+		}
+		return f
+	}
+	return nil
+}
+
+// removePlan removes the saved plan: it holds every input.
+func (r *run) removePlan() {
+	if err := os.Remove(r.work.plan()); err != nil && !os.IsNotExist(err) {
+		r.log.Warn("the saved plan holds every input and could not be removed", "error", err)
+	}
+}

@@ -1,0 +1,152 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// The places of the image contract, where the flags have their defaults.
+const (
+	DefaultBin         = "/captf/runtime"
+	DefaultModule      = "/captf/module"
+	DefaultConfig      = "/captf/config"
+	DefaultProviders   = "/captf/providers"
+	DefaultWorkdir     = "/captf/work"
+	DefaultResult      = "/dev/termination-log"
+	DefaultLockTimeout = 5 * time.Minute
+	DefaultStopTimeout = 60 * time.Second
+	DefaultInitRetries = 4
+)
+
+// Options are the flags of `captf-runner run` (spec/runner.md, "run flags").
+type Options struct {
+	Op        naming.Op
+	Bin       []string // the runtime's command, one argv element each
+	Module    string
+	Config    string
+	Providers string
+	Workdir   string
+
+	Backend       string   // the backend's type; empty: inferred from BackendConfig
+	BackendConfig []string // key=value
+	VarFiles      []string // besides the root's own terraform.tfvars.json
+
+	LockTimeout time.Duration // bounds the sum of all waits of the run; 0 does not wait
+	Deadline    time.Duration // 0: none
+	StopTimeout time.Duration // from the first signal to the last byte of the result
+	InitRetries int           // how often init is repeated after a failure that is known to pass
+
+	ForceUnlock string // a lock ID that the controller found stale
+
+	InputsHash       string
+	GuardDeletes     bool
+	AllowDeletesHash string
+	ExpectPlan       string
+	PlanKeyFile      string
+	RestoreChunks    int
+	RestoreResources int
+	Image            string
+	EventObject      string
+	JobName          string
+	Result           string
+	RescueDir        string
+	DebugLog         string
+	Local            bool
+	DryRun           bool
+}
+
+// errUsage marks what the caller of the runner has to change: exit code 2.
+var errUsage = errors.New("usage")
+
+func usagef(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", errUsage, fmt.Errorf(format, args...))
+}
+
+// Validate refuses options that cannot work together. Its errors name the flag, the value and what would do.
+func (o Options) Validate() error {
+	if _, err := naming.ParseOp(string(o.Op)); err != nil {
+		return usagef("--op: %w", err)
+	}
+	for _, check := range []func() error{o.validateTimes, o.validateApprovals, o.validateRestore, o.validateLocal} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o Options) validateTimes() error {
+	switch {
+	case o.LockTimeout < 0:
+		return usagef("--lock-timeout %s is negative: use 0 to not wait", o.LockTimeout)
+	case o.Deadline < 0:
+		return usagef("--deadline %s is negative: leave it out for none", o.Deadline)
+	case o.StopTimeout < 0:
+		return usagef("--stop-timeout %s is negative: use 0 to kill at once", o.StopTimeout)
+	case o.Deadline > 0 && o.LockTimeout >= o.Deadline:
+		return usagef("--lock-timeout %s is not below --deadline %s: a run could wait for the lock until it is killed", o.LockTimeout, o.Deadline)
+	case o.InitRetries < 0:
+		return usagef("--init-retries %d is negative: use 0 to not repeat", o.InitRetries)
+	}
+	return nil
+}
+
+// needsPlanKey tells whether the run will print or compare a plan hash.
+func (o Options) needsPlanKey() bool { return o.Op == naming.Plan || o.ExpectPlan != "" }
+
+func (o Options) validateApprovals() error {
+	switch {
+	case (o.GuardDeletes || o.ExpectPlan != "") && o.Op != naming.Apply:
+		return usagef("--guard-deletes and --expect-plan work with --op apply, not %s", o.Op)
+	case o.needsPlanKey() && o.PlanKeyFile == "" && !o.Local:
+		return usagef("--plan-key-file is missing: --op plan and --expect-plan need the key of the plan hash")
+	}
+	return nil
+}
+
+func (o Options) validateRestore() error {
+	switch {
+	case o.Op != naming.Restore:
+		return nil
+	case o.RestoreChunks < 1 || o.RestoreChunks > 32:
+		return usagef("--restore-chunks %d is not between 1 and 32", o.RestoreChunks)
+	case o.RestoreResources < 0:
+		return usagef("--restore-resources %d is negative", o.RestoreResources)
+	}
+	return nil
+}
+
+func (o Options) validateLocal() error {
+	if o.Local && (len(o.BackendConfig) > 0 || o.Backend != "") {
+		return usagef("--local keeps the state itself: leave out --backend and --backend-config")
+	}
+	return nil
+}
+
+// absolute makes every path absolute, because the steps run in another directory.
+func (o Options) absolute() (Options, error) {
+	var err error
+	for _, path := range []*string{&o.Module, &o.Config, &o.Providers, &o.Workdir, &o.PlanKeyFile, &o.RescueDir, &o.DebugLog} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return o, err
+		}
+	}
+	o.VarFiles = append([]string(nil), o.VarFiles...)
+	for i, file := range o.VarFiles {
+		if o.VarFiles[i], err = filepath.Abs(file); err != nil {
+			return o, err
+		}
+		if _, err := os.Stat(o.VarFiles[i]); err != nil {
+			return o, usagef("--var-file: %w", err)
+		}
+	}
+	return o, nil
+}

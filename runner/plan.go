@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/captf/captf-runner/runner/plan"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// shownPlan is a plan that was made and, if it changes anything, read.
+type shownPlan struct {
+	changes bool
+	plan    *tfjson.Plan
+	summary plan.Summary
+}
+
+// makePlan saves a plan and, if it changes anything, reads it.
+func (r *run) makePlan(ctx context.Context, refresh bool) (shownPlan, error) {
+	args := func(a runtime.Args) []string { return a.Plan(r.work.plan(), refresh) }
+	d, err := r.step(ctx, step{name: "plan", locks: true, args: args, accepts: []int{2}})
+	if err != nil || d.code == 0 {
+		return shownPlan{plan: &tfjson.Plan{}}, err
+	}
+	return r.showPlan(ctx)
+}
+
+func (r *run) showPlan(ctx context.Context) (shownPlan, error) {
+	const name = "show-json"
+	if r.stop.Cause() != nil {
+		return shownPlan{}, interrupted(r.stop, name, "not started")
+	}
+	start := time.Now()
+	shown, err := r.rt.ShowPlan(ctx, r.work.plan())
+	exit := runtime.Exit{Duration: time.Since(start)}
+	if err != nil {
+		exit.Code = 1
+	}
+	r.record(name, exit, 1)
+	switch {
+	case err != nil && r.stop.Cause() != nil:
+		return shownPlan{}, interrupted(r.stop, name, "the step was interrupted")
+	case err != nil:
+		return shownPlan{}, &failure{kind: result.KindStep, reason: result.ReasonConfig, step: name, err: fmt.Errorf("read the saved plan: %w", err)}
+	}
+	r.redact.Add(plan.Sensitive(shown)...)
+	return shownPlan{changes: true, plan: shown, summary: plan.Summarise(shown)}, nil
+}
+
+// describe puts the plan into the result, with its hash when there is a key.
+func (r *run) describe(shown shownPlan) error {
+	s := shown.summary
+	r.res.Plan = &result.Plan{
+		Create: s.Create, Update: s.Update, Replace: s.Replace, Delete: s.Delete,
+		OutputChanges: s.OutputChanges, Import: s.Import, Move: s.Move, Forget: s.Forget,
+		Resources: changesOf(s),
+	}
+	if r.planKey == nil {
+		return nil
+	}
+	hash, err := plan.Hash(shown.plan, r.planKey)
+	if err != nil {
+		return &failure{kind: result.KindStep, reason: result.ReasonConfig, step: "plan", err: fmt.Errorf("hash of the plan: %w", err)}
+	}
+	r.res.Plan.Hash = hash
+	return nil
+}

@@ -1,0 +1,231 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/root"
+)
+
+// errLayout marks an image that does not keep the image contract: nothing was run.
+var errLayout = errors.New("image layout")
+
+// varFile is the variables file of a rendered root.
+const varFile = "terraform.tfvars.json"
+
+// workspace is the scratch directory of one run.
+type workspace struct {
+	dir  string // --workdir
+	root string // where every step runs
+}
+
+func (w workspace) dataDir() string   { return filepath.Join(w.dir, ".terraform") }
+func (w workspace) cliConfig() string { return filepath.Join(w.dir, "cli.tfrc") }
+func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfplan") }
+
+// checkLayout finds an image of the wrong layout before anything runs.
+func checkLayout(module string) error {
+	found, err := root.HasConfig(module)
+	if err != nil {
+		return fmt.Errorf("%w: module: %w", errLayout, err)
+	}
+	if !found {
+		return fmt.Errorf("%w: module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level", errLayout, module)
+	}
+	return nil
+}
+
+// make creates the directories. The root is made anew: nothing of an earlier run may take part in this
+// one. A state that an earlier run could not save is kept.
+func (w workspace) make(log *slog.Logger) error {
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+		return fmt.Errorf("workdir: %w", err)
+	}
+	if err := w.keepErrored(log); err != nil {
+		return err
+	}
+	top := filepath.Join(w.dir, "root")
+	if err := os.RemoveAll(top); err != nil {
+		return fmt.Errorf("workdir: %w", err)
+	}
+	for _, dir := range []string{w.root, filepath.Join(w.dir, "tmp")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("workdir: %w", err)
+		}
+	}
+	return nil
+}
+
+// erroredState is what a runtime calls the state that it could not save, in the directory where it runs.
+const erroredState = "errored.tfstate"
+
+// keepErrored moves an unsaved state out of the root before that is made anew.
+func (w workspace) keepErrored(log *slog.Logger) error {
+	path := filepath.Join(w.root, erroredState)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	kept := filepath.Join(w.dir, "errored-"+strconv.FormatInt(info.ModTime().UnixNano(), 10)+".tfstate")
+	if err := os.Rename(path, kept); err != nil {
+		return fmt.Errorf("keep the state that an earlier run could not save: %w", err)
+	}
+	log.Warn("an earlier run could not save its state: push it by hand if it is newer than what is stored", "file", kept)
+	return nil
+}
+
+// copyConfig puts every regular top-level file of the rendered configuration into the root. Names
+// that start with a dot and directories are how a mounted Secret keeps its versions.
+func (w workspace) copyConfig(from string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		source := filepath.Join(from, entry.Name())
+		info, err := os.Stat(source) // follows the links of a mounted Secret
+		if err != nil {
+			return fmt.Errorf("config: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		if err := copyFile(source, filepath.Join(w.root, entry.Name())); err != nil {
+			return fmt.Errorf("config: %w", err)
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// writeCLIConfig writes the CLI configuration that every step gets. With a mirror nothing is ever fetched.
+func (w workspace) writeCLIConfig(mirror string) error {
+	text := "disable_checkpoint = true\n"
+	if mirror != "" {
+		text += "provider_installation {\n  filesystem_mirror {\n    path    = " + strconv.Quote(mirror) +
+			"\n    include = [\"*/*/*\"]\n  }\n}\n"
+	}
+	if err := os.WriteFile(w.cliConfig(), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("workdir: %w", err)
+	}
+	return nil
+}
+
+// environment is what the runner decides in every child's environment.
+func (w workspace) environment(inherited []string, backend map[string]string, debugLog string) map[string]string {
+	set := map[string]string{
+		"HOME":               w.dir,
+		"TF_DATA_DIR":        w.dataDir(),
+		"TF_CLI_CONFIG_FILE": w.cliConfig(),
+		"TF_IN_AUTOMATION":   "1",
+		"CHECKPOINT_DISABLE": "1",
+	}
+	if !hasTMPDIR(inherited) {
+		set["TMPDIR"] = filepath.Join(w.dir, "tmp")
+	}
+	if debugLog != "" {
+		set["TF_LOG"], set["TF_LOG_PATH"] = "DEBUG", debugLog
+	}
+	for name, value := range backend {
+		set[name] = value
+	}
+	return set
+}
+
+// hasTMPDIR tells whether the container's TMPDIR is worth keeping.
+func hasTMPDIR(environ []string) bool {
+	for _, pair := range environ {
+		if dir, ok := strings.CutPrefix(pair, "TMPDIR="); ok {
+			info, err := os.Stat(dir)
+			return err == nil && info.IsDir()
+		}
+	}
+	return false
+}
+
+// mirrorOf is the provider mirror, when there is one.
+func mirrorOf(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case dir == "" || errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("providers: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("%w: providers %s is no directory", errLayout, dir)
+	}
+	return dir, nil
+}
+
+// scanRoot reads the root's declarations. Which of the two runtimes will run is not known yet, so they must
+// agree on where the state is.
+func scanRoot(dir string) (*root.Module, error) {
+	tofu, err := root.Scan(dir)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	terraform, err := root.ScanTerraform(dir)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	if backendType(tofu) != backendType(terraform) {
+		return nil, usagef("root: its backend is declared in a .tofu file, which Terraform ignores: declare it in a .tf file")
+	}
+	return tofu, nil
+}
+
+func backendType(m *root.Module) string {
+	switch {
+	case m.Cloud != nil:
+		return "cloud"
+	case m.Backend != nil:
+		return m.Backend.Type
+	}
+	return ""
+}
+
+// declareBackend makes sure that the root keeps its state where --backend-config says, and says what it
+// had to do (empty: nothing). A root without a backend block would keep its state in the pod, and
+// lose it. kind may be empty, then the root decides.
+func declareBackend(module *root.Module, dir, kind string) (declared, note string, err error) {
+	switch {
+	case module.Cloud != nil:
+		return "", "", usagef("root: %s declares a cloud block, which keeps the state elsewhere: remove it", module.Cloud.File)
+	case module.Backend == nil && len(module.Broken) > 0:
+		return kind, "", nil // the runtime has the better message for a file that does not parse
+	case module.Backend == nil && kind == "":
+		return "", "", usagef("root declares no backend and --backend-config names none: the state would be lost with the pod; give --backend and --backend-config, or --local")
+	case module.Backend == nil:
+		if err := os.WriteFile(filepath.Join(dir, root.OverrideName), root.Override(kind), 0o600); err != nil {
+			return "", "", fmt.Errorf("root: %w", err)
+		}
+		return kind, fmt.Sprintf("the root declares no backend: added %s, which declares backend %q", root.OverrideName, kind), nil
+	case kind != "" && module.Backend.Type != kind:
+		return "", "", usagef("root: %s declares backend %q, but the settings are for %q: the state would go elsewhere; remove the block or change the settings",
+			module.Backend.File, module.Backend.Type, kind)
+	}
+	return module.Backend.Type, "", nil
+}

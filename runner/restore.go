@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// maxState bounds a restored state, decompressed.
+const maxState = 64 << 20
+
+// restore pushes the state whose chunks lie in the configuration, over whatever is stored
+// (spec/runner.md, "Restore").
+func (r *run) restore(ctx context.Context) error {
+	file := restoreFile(r.work)
+	if err := os.WriteFile(file, r.restored, 0o600); err != nil {
+		return fmt.Errorf("workdir: %w", err)
+	}
+	defer os.Remove(file)
+	push := func(a runtime.Args) []string { return a.StatePush(file, true) }
+	if _, err := r.step(ctx, step{name: "state-push", locks: true, args: push}); err != nil {
+		return err
+	}
+	listed, err := r.step(ctx, step{name: "state-list", args: runtime.Args.StateList})
+	if err != nil {
+		return err
+	}
+	if managed := managedResources(listed.output.Text()); managed == 0 && r.opts.RestoreResources != 0 {
+		return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: "state-list",
+			err: fmt.Errorf("the restored state has no managed resource, but the backup had %d: restore another backup", r.opts.RestoreResources)}
+	}
+	return nil
+}
+
+func restoreFile(w workspace) string { return filepath.Join(w.dir, "restore.tfstate") }
+
+// managedResources counts the addresses of a `state list` that are not data sources.
+func managedResources(list string) int {
+	n := 0
+	for line := range strings.Lines(list) {
+		address := strings.TrimSpace(line)
+		if address != "" && !strings.HasPrefix(address, "data.") && !strings.Contains(address, ".data.") {
+			n++
+		}
+	}
+	return n
+}
+
+// readRestore joins the chunks of a backup and checks that they are a state, before anything runs.
+func readRestore(dir string, chunks int) ([]byte, error) {
+	var compressed bytes.Buffer
+	for i := range chunks {
+		data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(i)))
+		if err != nil {
+			return nil, fmt.Errorf("restore chunk %d of %d: %w", i, chunks, err)
+		}
+		compressed.Write(data)
+	}
+	state, err := gunzip(&compressed)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return state, checkState(state)
+}
+
+// gunzip reads the first member only: what follows it is a chunk left behind by a longer state.
+func gunzip(compressed io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(compressed)
+	if err != nil {
+		return nil, fmt.Errorf("chunks are no gzip: %w", err)
+	}
+	z.Multistream(false)
+	state, err := io.ReadAll(io.LimitReader(z, maxState+1))
+	if err != nil {
+		return nil, fmt.Errorf("chunks are damaged: %w", err)
+	}
+	if len(state) > maxState {
+		return nil, fmt.Errorf("state is larger than %d MiB", maxState>>20)
+	}
+	return state, nil
+}
+
+func checkState(state []byte) error {
+	var doc struct {
+		Version   int             `json:"version"`
+		Encrypted json.RawMessage `json:"encrypted_data"`
+	}
+	if err := json.Unmarshal(state, &doc); err != nil {
+		return fmt.Errorf("restore: chunks hold no state: %w", err)
+	}
+	if doc.Version != 4 && doc.Encrypted == nil {
+		return errors.New("restore: chunks hold no state of version 4")
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// lockThreshold is how long both runtimes wait for a lock before they say that they do.
+const lockThreshold = 400 * time.Millisecond
+
+// sink prints a step's output, without secrets, and measures how long the step waited for the lock.
+type sink struct {
+	out    io.Writer
+	redact *redact.Redactor
+	// waiting is called when a wait for the lock begins.
+	waiting func()
+
+	mu          sync.Mutex
+	waitStarted time.Time
+	waited      time.Duration
+	errors      []string
+}
+
+func (s *sink) Event(e runtime.Event) {
+	s.waitLine(e.Type == "state_lock_acquire")
+	if text := e.Text(); text != "" {
+		s.print(text)
+	}
+}
+
+func (s *sink) Text(line string) {
+	s.waitLine(strings.HasPrefix(line, "Acquiring state lock."))
+	s.print(line)
+}
+
+// waitLine starts or ends the measured wait: the line after the announcement is printed when the lock is
+// taken, or refused for good.
+func (s *sink) waitLine(begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if begins {
+		s.waitStarted = time.Now().Add(-lockThreshold)
+		s.waiting()
+		return
+	}
+	s.endWait()
+}
+
+func (s *sink) endWait() {
+	if !s.waitStarted.IsZero() {
+		s.waited += time.Since(s.waitStarted)
+		s.waitStarted = time.Time{}
+	}
+}
+
+// lockWait is what the step spent waiting.
+func (s *sink) lockWait() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endWait()
+	return s.waited
+}
+
+// stillWaiting tells whether the last thing that the step said is that it waits for the lock.
+func (s *sink) stillWaiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.waitStarted.IsZero()
+}
+
+func (s *sink) print(text string) {
+	fmt.Fprintln(s.out, s.redact.String(text))
+}

@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// step is one command of the runtime.
+type step struct {
+	name    string
+	args    func(runtime.Args) []string
+	accepts []int // exit codes besides 0
+	locks   bool  // takes the lock, and waits for it when it is asked to
+	quiet   bool  // prints a document, not a log
+}
+
+// done is what a step that ended well left.
+type done struct {
+	code   int
+	output *runtime.Output
+}
+
+// step runs one step until it succeeds, fails, or is out of time for the lock.
+func (r *run) step(ctx context.Context, s step) (done, error) {
+	for attempt := 1; ; attempt++ {
+		if r.stop.Cause() != nil {
+			return done{}, interrupted(r.stop, s.name, "not started")
+		}
+		if s.locks {
+			if err := r.awaitLock(ctx, s.name); err != nil {
+				return done{}, err
+			}
+		}
+		exit, output, err := r.try(ctx, s)
+		r.record(s.name, exit, attempt)
+		if err != nil {
+			return done{}, &failure{kind: result.KindImageLayout, step: s.name, err: err}
+		}
+		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
+			return done{code: exit.Code, output: output}, nil
+		}
+		f := r.stepFailure(s.name, exit, output)
+		if f.reason != result.ReasonLocked {
+			r.lookAfter(ctx, f, output)
+			return done{}, f
+		}
+		if err := r.waitToRetry(ctx, s.name, attempt, output); err != nil {
+			return done{}, err
+		}
+	}
+}
+
+// waitToRetry is for a step that failed at the lock: a runtime or backend that ignores -lock-timeout
+// fails at once, and init does whenever it has to make the first state.
+func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) error {
+	r.lookAtLock(ctx, output)
+	left := r.budget.left()
+	if left < time.Second {
+		f := r.lockedFailure(name)
+		f.tail = output.Tail()
+		return f
+	}
+	pause := min(retryPause(attempt), left)
+	start := time.Now()
+	r.sleep(ctx, pause)
+	r.budget.use(time.Since(start))
+	return nil
+}
+
+// try runs the step's process once.
+func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	out := &sink{out: r.host.Out, redact: r.redact}
+	limit := r.budget.left() + pollingStep
+	out.waiting = func() {
+		// A runtime that waits longer than it was told to is stopped.
+		time.AfterFunc(limit, func() {
+			if out.stillWaiting() {
+				giveUp()
+			}
+		})
+	}
+	var to runtime.Sink = out
+	if s.quiet {
+		to = runtime.Discard
+	}
+	r.log.Debug("step", "name", s.name)
+	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
+	r.budget.use(out.lockWait())
+	return exit, output, err
+}
+
+// args are the arguments that every step gets, with what is left of the lock budget.
+func (r *run) args() runtime.Args {
+	return runtime.Args{LockTimeout: r.budget.left(), BackendConfig: r.backend.args, VarFiles: r.varFiles}
+}
+
+// lookAfter completes the result of a failed step with the lock: a run that lost its lock, or could not release it.
+func (r *run) lookAfter(ctx context.Context, f *failure, output *runtime.Output) {
+	r.lookAtLock(ctx, output)
+	if f.reason == result.ReasonLockLost {
+		r.res.State = &result.State{Saved: result.SavedNormally}
+	}
+}
+
+// record notes a step in the result and saves the result as it is so far.
+func (r *run) record(name string, exit runtime.Exit, attempt int) {
+	s := result.Step{
+		Name: name, Exit: exit.Code, MaxRSSKiB: exit.MaxRSSKiB,
+		Seconds: result.Seconds(exit.Duration),
+	}
+	if exit.Signal != 0 {
+		s.Signal = exit.Signal.String()
+	}
+	if attempt > 1 {
+		s.Attempts = attempt
+		r.res.Steps = r.res.Steps[:len(r.res.Steps)-1]
+	}
+	r.res.Steps = append(r.res.Steps, s)
+	r.save()
+}

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+// shownVersions is how many versions of the state a local run lists.
+const shownVersions = 5
+
+// summarise tells a person at the end of a local run what happened and where the state is.
+func (r *run) summarise(ctx context.Context) {
+	w := r.host.Out
+	fmt.Fprintf(w, "\n%s %s: %s\n", r.opts.Op, r.local.name, r.outcome())
+	r.printOutputs(w)
+	if r.local.states == nil {
+		return
+	}
+	page, err := r.local.states.Versions(ctx, r.local.name, 0, shownVersions)
+	if err != nil || len(page.Versions) == 0 {
+		return
+	}
+	r.res.State = savedState(page.Versions[0])
+	fmt.Fprintf(w, "state: %s\n", r.local.statePath())
+	for _, v := range page.Versions {
+		fmt.Fprintf(w, "  version %d  serial %d  %s  %s  %d bytes\n",
+			v.Number, v.Serial, v.Time.Local().Format("2006-01-02 15:04:05"), operationName(v.Operation), v.Bytes)
+	}
+	if page.Next != 0 {
+		fmt.Fprintf(w, "  and %d older ones\n", page.Next-1)
+	}
+}
+
+func savedState(v statesrv.Version) *result.State {
+	serial := v.Serial
+	return &result.State{Saved: result.SavedNormally, Serial: &serial, Lineage: v.Lineage}
+}
+
+func (l *local) statePath() string {
+	return filepath.Join(l.dir, "state", strings.ReplaceAll(l.name, "/", "%2F"), "state.tfstate")
+}
+
+// operationName shortens what a lock says of its holder: OperationTypeApply is an apply.
+func operationName(s string) string {
+	if s == "" {
+		return "without a lock"
+	}
+	return strings.ToLower(strings.TrimPrefix(s, "OperationType"))
+}
+
+// outcome is the run in one line.
+func (r *run) outcome() string {
+	switch {
+	case r.res.Error != nil && r.res.Error.Kind == result.KindBlocked:
+		return "blocked, nothing was changed"
+	case r.res.Error != nil && r.res.Error.Kind == result.KindPlanChanged:
+		return "the plan changed, nothing was changed"
+	case r.res.Error != nil:
+		return "failed"
+	case r.res.Drift != nil && !r.res.Drift.Detected:
+		return "no drift"
+	case r.res.Drift != nil:
+		d := r.res.Drift
+		return "drift: " + listChanges(d.Resources, d.Create+d.Update+d.Replace+d.Delete)
+	case r.res.Changes != nil:
+		c := r.res.Changes
+		if c.Add+c.Change+c.Destroy+c.Import == 0 {
+			return "no changes"
+		}
+		return fmt.Sprintf("%d added, %d changed, %d destroyed", c.Add, c.Change, c.Destroy)
+	case r.res.Plan != nil:
+		p := r.res.Plan
+		return fmt.Sprintf("%d to create, %d to update, %d to replace, %d to delete; hash %s", p.Create, p.Update, p.Replace, p.Delete, p.Hash)
+	}
+	return "done"
+}
+
+func listChanges(changes []result.Change, total int) string {
+	const most = 5
+	var parts []string
+	for _, c := range changes[:min(len(changes), most)] {
+		parts = append(parts, c.Address+" ("+c.Action+")")
+	}
+	if total > len(parts) {
+		parts = append(parts, fmt.Sprintf("and %d more", total-len(parts)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *run) printOutputs(w io.Writer) {
+	for _, name := range slices.Sorted(maps.Keys(r.outputs)) {
+		value := string(r.outputs[name].Value)
+		var text string
+		if r.outputs[name].Sensitive {
+			value = "(sensitive)"
+		} else if json.Unmarshal(r.outputs[name].Value, &text) == nil {
+			value = text
+		}
+		fmt.Fprintln(w, r.redact.String(fmt.Sprintf("output %s = %s", name, value)))
+	}
+}
