@@ -39,9 +39,8 @@ type Lock struct {
 	Name   string
 	Holder string // the ID of the lock that is held; empty when it is free
 
-	// Info describes the holder. It is only worth something while InfoErr is nil.
-	Info    Info
-	InfoErr error // why a held lock has no usable Info; matches ErrNoInfo when there is none at all
+	Info    Info  // describes the holder; zero when the lock is free or InfoErr is not nil
+	InfoErr error // why a held lock has no Info; matches ErrNoInfo when there is none at all
 
 	ResourceVersion string
 }

@@ -58,7 +58,7 @@ func Judge(l Lock, owns Owns, pod PodPhase) Verdict {
 }
 
 func ours(l Lock, owns Owns) bool {
-	return l.InfoErr == nil && l.Info.Host() != "" && owns(l.Info.Host())
+	return l.Info.Host() != "" && owns(l.Info.Host())
 }
 
 // Finding is a verdict with what it was based on.
