@@ -114,13 +114,26 @@ func TestRequests(t *testing.T) {
 }
 
 func TestNamespace(t *testing.T) {
-	for in, want := range map[string]string{"": "default", "infra": "infra"} {
-		client, err := kube.New(kube.Config{Host: "https://h", Namespace: in})
+	var path string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path = r.URL.Path
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	t.Cleanup(server.Close)
+	for _, test := range []struct{ configured, asked, want string }{
+		{"", "", "default"},
+		{"infra", "", "infra"},
+		{"infra", "other", "other"},
+	} {
+		client, err := kube.New(kube.Config{Host: server.URL, Namespace: test.configured})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if client.Namespace() != want {
-			t.Errorf("namespace %q became %q", in, client.Namespace())
+		if _, err := client.Leases(test.asked).Get(t.Context(), "l", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if want := "/apis/coordination.k8s.io/v1/namespaces/" + test.want + "/leases/l"; path != want {
+			t.Errorf("configured %q, asked for %q: %s", test.configured, test.asked, path)
 		}
 	}
 }

@@ -27,6 +27,9 @@ type resource[T any, P object[T]] struct {
 }
 
 func newResource[T any, P object[T]](c *Client, path, plural, namespace string) resource[T, P] {
+	if namespace == "" {
+		namespace = c.namespace
+	}
 	return resource[T, P]{client: c, path: path, plural: plural, namespace: namespace}
 }
 
