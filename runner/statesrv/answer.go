@@ -80,9 +80,16 @@ type explainer struct{ http.ResponseWriter }
 
 func (e *explainer) WriteHeader(status int) {
 	if status >= 400 && e.Header().Get(ErrorHeader) == "" {
-		e.Header().Set(ErrorHeader, strings.ToLower(http.StatusText(status)))
+		e.Header().Set(ErrorHeader, explanation(status))
 	}
 	e.ResponseWriter.WriteHeader(status)
+}
+
+func explanation(status int) string {
+	if status == http.StatusNotFound {
+		return "there is no such path; a slash in a state's name is written %2F"
+	}
+	return strings.ToLower(http.StatusText(status))
 }
 
 // Unwrap is for http.ResponseController.

@@ -54,6 +54,7 @@ func (s *States) load(ctx context.Context, name string) (*head, store.Revision, 
 	if err := json.Unmarshal(rec.Data, &h); err != nil {
 		return nil, "", fmt.Errorf("state %s: its head record is damaged: %w", name, err)
 	}
+	h.State = name // also when a person has copied the record from another state
 	return &h, rec.Revision, nil
 }
 

@@ -99,15 +99,6 @@ func (s *States) appendEvent(ctx context.Context, name string, ev Event) error {
 	return s.log.Append(ctx, eventsKey(name), line)
 }
 
-// logChange puts the event of a change into the log.
-func (s *States) logChange(ctx context.Context, name string, ev Event) error {
-	if err := s.appendEvent(ctx, name, ev); err != nil {
-		return err
-	}
-	s.logged.Store(ev.ID, nil)
-	return nil
-}
-
 func (s *States) recordRefusal(ctx context.Context, name string, ev *Event, r *Refusal) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -122,13 +113,7 @@ func (s *States) recordRefusal(ctx context.Context, name string, ev *Event, r *R
 // healLog adds the head's events that are older than before and not in the log,
 // and returns how many.
 func (s *States) healLog(ctx context.Context, name string, h *head, before time.Time) (int, error) {
-	var unsure []Event
-	for _, ev := range h.Events {
-		if _, ok := s.logged.Load(ev.ID); !ok && ev.Time.Before(before) {
-			unsure = append(unsure, ev)
-		}
-	}
-	if len(unsure) == 0 {
+	if len(h.Events) == 0 || !h.Events[0].Time.Before(before) {
 		return 0, nil
 	}
 	known, err := s.lastIDs(ctx, name)
@@ -136,12 +121,11 @@ func (s *States) healLog(ctx context.Context, name string, h *head, before time.
 		return 0, err
 	}
 	added := 0
-	for _, ev := range unsure {
-		if known[ev.ID] {
-			s.logged.Store(ev.ID, nil)
+	for _, ev := range h.Events {
+		if known[ev.ID] || !ev.Time.Before(before) {
 			continue
 		}
-		if err := s.logChange(ctx, name, ev); err != nil {
+		if err := s.appendEvent(ctx, name, ev); err != nil {
 			return added, err
 		}
 		added++
@@ -173,9 +157,6 @@ func (s *States) flushEvents(ctx context.Context, name string, h *head) error {
 	}
 	if err := s.log.Sync(ctx, eventsKey(name)); err != nil {
 		return err
-	}
-	for _, ev := range h.Events {
-		s.logged.Delete(ev.ID)
 	}
 	h.Events = nil
 	return nil

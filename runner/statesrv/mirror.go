@@ -35,24 +35,29 @@ func (s *States) mirror(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(mirrorLock(f, h), s.mirrorVersions(ctx, f, h))
+		_, err = mirrorLock(f, h)
+		return errors.Join(err, s.mirrorVersions(ctx, f, h))
 	})
 }
 
-func mirrorLock(f store.Files, h *head) error {
+// mirrorLock makes lock.json right and reports whether it was not.
+func mirrorLock(f store.Files, h *head) (changed bool, err error) {
+	have, err := f.Tail(lockFile, maxLockBody*2)
+	if err != nil {
+		return false, err
+	}
 	if h.Lock == nil {
-		return f.Remove(lockFile)
+		return have != nil, f.Remove(lockFile)
 	}
 	want, err := encode(h.Lock.Info)
 	if err != nil {
-		return err
+		return false, err
 	}
 	want = append(want, '\n')
-	have, err := f.Tail(lockFile, maxLockBody*2)
-	if err != nil || bytes.Equal(have, want) {
-		return err
+	if bytes.Equal(have, want) {
+		return false, nil
 	}
-	return f.Put(lockFile, bytes.NewReader(want))
+	return true, f.Put(lockFile, bytes.NewReader(want))
 }
 
 // mirrorVersions writes the bytes first: the end of versions.json tells up to

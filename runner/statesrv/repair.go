@@ -7,9 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -96,17 +97,22 @@ func (r *repair) state(ctx context.Context, name string) error {
 	return r.files(ctx, name, h)
 }
 
-// bodies removes the bytes of writes that never became a version.
+// bodies removes the bytes of writes that never became a version, and misses
+// those of versions.
 func (r *repair) bodies(ctx context.Context, name string, h *head) error {
-	orphans, err := r.orphans(ctx, name, h)
+	bodies, err := r.listBodies(ctx, name)
 	if err != nil {
 		return err
 	}
-	for _, file := range orphans {
-		if err := r.store.Remove(ctx, bodyKey(name, file)); err != nil {
+	for n := 1; n <= h.Last; n++ {
+		if len(bodies[n]) == 0 {
+			r.damaged(name, fmt.Errorf("the bytes of version %d are missing", n))
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(bodies)) {
+		if err := r.removeOrphans(ctx, h, n, bodies[n]); err != nil {
 			return err
 		}
-		r.found(name, "removed %s/%s: bytes without an entry, of a write that was not finished", versionsDir, file)
 	}
 	if h.Current == nil {
 		return nil
@@ -121,9 +127,7 @@ func (r *repair) bodies(ctx context.Context, name string, h *head) error {
 
 var bodyPattern = regexp.MustCompile(`^([0-9]{6,})(-[a-z0-9]+)?\.tfstate$`)
 
-// orphans lists the bodies that no entry names. Only a number with several bodies
-// needs its entry to be read.
-func (r *repair) orphans(ctx context.Context, name string, h *head) ([]string, error) {
+func (r *repair) listBodies(ctx context.Context, name string) (map[int][]string, error) {
 	bodies := map[int][]string{}
 	for file, err := range r.store.List(ctx, dirOf(name)+"/"+versionsDir) {
 		if err != nil {
@@ -134,27 +138,32 @@ func (r *repair) orphans(ctx context.Context, name string, h *head) ([]string, e
 			bodies[n] = append(bodies[n], file)
 		}
 	}
-	var orphans []string
-	for n, files := range bodies {
-		named := ""
-		switch {
-		case n > h.Last || n < 1:
-		case len(files) == 1:
-			continue
-		default:
-			v, err := r.version(ctx, h, n)
-			if err != nil {
-				return nil, err
-			}
-			named = v.Body
+	return bodies, nil
+}
+
+// removeOrphans removes the bodies of number n that its entry does not name. Only
+// a number with several bodies needs its entry to be read.
+func (r *repair) removeOrphans(ctx context.Context, h *head, n int, files []string) error {
+	named := files[0]
+	if n < 1 || n > h.Last {
+		named = ""
+	} else if len(files) > 1 {
+		v, err := r.version(ctx, h, n)
+		if err != nil {
+			return err
 		}
-		for _, file := range files {
-			if file != named {
-				orphans = append(orphans, file)
-			}
-		}
+		named = v.Body
 	}
-	return orphans, nil
+	for _, file := range files {
+		if file == named {
+			continue
+		}
+		if err := r.store.Remove(ctx, bodyKey(h.State, file)); err != nil {
+			return err
+		}
+		r.found(h.State, "removed %s/%s: bytes without an entry, of a write that was not finished", versionsDir, file)
+	}
+	return nil
 }
 
 func (r *repair) events(ctx context.Context, name string, h *head) error {
@@ -191,7 +200,13 @@ func (r *repair) files(ctx context.Context, name string, h *head) error {
 	if !ok || h.ID == "" {
 		return nil
 	}
-	err := plain.Files(ctx, dirOf(name), func(f store.Files) error { return r.stateFile(ctx, name, f, h) })
+	err := plain.Files(ctx, dirOf(name), func(f store.Files) error {
+		changed, err := mirrorLock(f, h)
+		if changed {
+			r.found(name, "%s did not say what the record says: put right", lockFile)
+		}
+		return errors.Join(err, r.stateFile(ctx, name, f, h))
+	})
 	if err != nil {
 		return err
 	}
@@ -238,7 +253,7 @@ func (r *repair) digestOfState(ctx context.Context, name string) (string, int64,
 		return "", 0, err
 	}
 	defer body.Close()
-	var sum hash.Hash = sha256.New()
+	sum := sha256.New()
 	if _, err := io.Copy(sum, body); err != nil {
 		return "", 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 )
@@ -86,10 +87,14 @@ func (s *States) serialAfter(ctx context.Context, h *head, old Version) (uint64,
 	if err != nil {
 		return 0, err
 	}
+	serial := old.Serial
 	if newest.Lineage == old.Lineage {
-		return max(newest.Serial, old.Serial) + 1, nil
+		serial = max(serial, newest.Serial)
 	}
-	return old.Serial + 1, nil
+	if serial == math.MaxUint64 {
+		return 0, conflict("serial %d is the largest there is, so no version can follow it: push one with --force", serial)
+	}
+	return serial + 1, nil
 }
 
 func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, error) {

@@ -29,11 +29,10 @@ type Rules struct {
 // A method that is not allowed to do what it is asked returns a *Refusal; any
 // other error is a fault of the store, after which the old state is intact.
 type States struct {
-	store  store.Store
-	log    store.Log
-	rules  Rules
-	names  keyedLock
-	logged sync.Map // IDs of events that this process has put into the log
+	store store.Store
+	log   store.Log
+	rules Rules
+	names keyedLock
 }
 
 // NewStates puts the rules on top of a store.
@@ -54,7 +53,7 @@ func (s *States) now() time.Time { return s.rules.Now().UTC() }
 func (s *States) afterChange(ctx context.Context, name string, ev *Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := s.logChange(ctx, name, *ev); err != nil {
+	if err := s.appendEvent(ctx, name, *ev); err != nil {
 		s.rules.Log.Warn("event not logged yet", "state", name, "event", ev.ID, "error", err)
 	}
 	if err := s.mirror(ctx, name); err != nil {
