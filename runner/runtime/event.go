@@ -19,6 +19,7 @@ type Event struct {
 	Changes    *Counts            `json:"changes"`
 	Outputs    map[string]Value   `json:"outputs"`
 	Diagnostic *tfjson.Diagnostic `json:"diagnostic"`
+	State      json.RawMessage    `json:"state"` // of an emergency dump only; never printed
 }
 
 // Hook is what an apply_*, refresh_* or provision_* line is about.

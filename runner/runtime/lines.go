@@ -3,8 +3,18 @@ package runtime
 import "bytes"
 
 // maxLine bounds what is kept of one line of output. A longer one is handed on in full up to here and
-// then marked: it is never a reason to stop reading, and never grows the runner.
-const maxLine = 1 << 20
+// then marked: it is never a reason to stop reading, and never grows the runner. maxDump is the bound for
+// the one line that must not be cut: the state that a runtime prints when it cannot save it anywhere.
+const (
+	maxLine = 1 << 20
+	maxDump = 256 << 20
+)
+
+// dumpMessage is how that line begins; its keys are sorted, so the state follows.
+var dumpMessage = []byte(`"@message":"Emergency state dump"`)
+
+// dumpWithin is how far into the line the message is looked for.
+const dumpWithin = 256
 
 var cutMark = []byte(" … (line cut)")
 
@@ -35,10 +45,20 @@ func (l *Lines) Write(p []byte) (int, error) {
 }
 
 func (l *Lines) keep(p []byte) {
-	if room := maxLine - len(l.pending); len(p) > room {
+	if start := min(dumpWithin-len(l.pending), len(p)); start > 0 { // the limit depends on it
+		l.pending, p = append(l.pending, p[:start]...), p[start:]
+	}
+	if room := l.limit() - len(l.pending); len(p) > room {
 		p, l.cut = p[:room], true
 	}
 	l.pending = append(l.pending, p...)
+}
+
+func (l *Lines) limit() int {
+	if len(l.pending) >= dumpWithin && bytes.Contains(l.pending[:dumpWithin], dumpMessage) {
+		return maxDump
+	}
+	return maxLine
 }
 
 // Flush hands on a last line that has no line end.

@@ -42,6 +42,8 @@ type Output struct {
 	InFlight []string
 	// Done is the number of resources whose change completed.
 	Done int
+	// State is the state that the runtime printed because it could save it nowhere.
+	State []byte
 
 	text textBuffer
 }
@@ -56,6 +58,9 @@ func TextOutput(text string) *Output {
 }
 
 func (o *Output) event(e Event) {
+	if isState(e.State) {
+		o.State = e.State
+	}
 	switch e.Type {
 	case diagnostic:
 		o.diagnostic(e.Diagnostic)

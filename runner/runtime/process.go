@@ -27,6 +27,7 @@ type Process struct {
 	Command []string // binary and arguments, one element each
 	Dir     string
 	Env     []string
+	Stdin   io.Reader // nil is empty
 	Stdout  io.Writer // nil discards
 	Stderr  io.Writer
 }
@@ -37,6 +38,7 @@ type Exit struct {
 	Signal    syscall.Signal // 0 when it ended by itself
 	Asked     bool           // the runner had sent it a SIGINT
 	Killed    bool           // the runner had sent SIGKILL to its group
+	GroupGone bool           // no process of its group is left
 	Duration  time.Duration
 	MaxRSSKiB int64
 }
@@ -50,7 +52,7 @@ func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
 	defer goruntime.UnlockOSThread()
 
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
-	cmd.Dir, cmd.Env = p.Dir, p.Env
+	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, p.Stdin
 	// If the runner is killed, the child is asked to end: it saves its state and unlocks it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
 	out, err := newPipes(cmd, p.Stdout, p.Stderr)
@@ -66,7 +68,7 @@ func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
 	exit := waitFor(ctx, cmd, stop)
 	exit.Duration = time.Since(start)
 	// Providers and provisioners share the group. Those that outlived the runtime would go on changing things.
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	exit.GroupGone = endGroup(cmd.Process.Pid)
 	out.drain()
 	return exit, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os/exec"
 	"regexp"
@@ -58,16 +59,29 @@ type Sink interface {
 // Run runs one step and reads its output: JSON lines as events, anything else as text. The error says
 // that the process could not be started; a failed step is an Exit with a code.
 func (r *Runtime) Run(ctx context.Context, args []string, sink Sink) (Exit, *Output, error) {
+	return r.RunInput(ctx, args, nil, sink)
+}
+
+// RunInput is Run for a command that reads its standard input.
+func (r *Runtime) RunInput(ctx context.Context, args []string, input io.Reader, sink Sink) (Exit, *Output, error) {
 	reader := &reader{sink: sink, output: &Output{}}
-	stdout, stderr := NewLines(reader.line), NewLines(reader.line)
+	stdout, stderr := reader.stream(), reader.stream()
 	p := Process{
 		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
-		Dir:     r.Dir, Env: r.Env.Vars, Stdout: stdout, Stderr: stderr,
+		Dir:     r.Dir, Env: r.Env.Vars, Stdin: input, Stdout: stdout.lines, Stderr: stderr.lines,
 	}
 	exit, err := p.Run(ctx, r.Stop)
-	stdout.Flush()
-	stderr.Flush()
+	stdout.flush()
+	stderr.flush()
 	return exit, reader.output, err
+}
+
+// WithStop is the same runtime for commands that belong to another stop: the rescue of a state runs after
+// the stop of the run was requested.
+func (r *Runtime) WithStop(stop *Stop) *Runtime {
+	other := *r
+	other.Stop = stop
+	return &other
 }
 
 // reader merges both streams of a step.
@@ -77,17 +91,50 @@ type reader struct {
 	output *Output
 }
 
+// stream is one of the two.
+type stream struct {
+	lines *Lines
+	dump  *dump
+}
+
+func (r *reader) stream() stream {
+	d := &dump{text: r.text, state: r.state}
+	return stream{dump: d, lines: NewLines(func(line []byte) {
+		if !d.take(line) {
+			r.line(line)
+		}
+	})}
+}
+
+func (s stream) flush() {
+	s.lines.Flush()
+	s.dump.flush()
+}
+
 func (r *reader) line(line []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e, ok := ParseEvent(line); ok {
-		r.output.event(e)
-		r.sink.Event(e)
+	e, ok := ParseEvent(line)
+	if !ok {
+		r.text(line)
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.output.event(e)
+	r.sink.Event(e)
+}
+
+func (r *reader) text(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	line = colour.ReplaceAll(line, nil)
 	r.output.text.add(line)
-	r.sink.Text(string(bytes.ToValidUTF8(line, []byte("�"))))
+	r.sink.Text(string(bytes.ToValidUTF8(line, []byte("\uFFFD"))))
+}
+
+func (r *reader) state(document []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.output.State = document
 }
 
 // colour matches terminal control sequences. A failure is decided by exit codes, never by them.
