@@ -47,8 +47,8 @@ func (r *run) initialise(ctx context.Context) error {
 	go func() { versions <- r.askVersion(ctx) }()
 	err := r.initWithRetries(ctx)
 	if noVersion := <-versions; noVersion != nil && r.stop.Cause() == nil {
-		return fmt.Errorf("%w: `%s version -json` gives no version, so it is neither tofu nor terraform: %w",
-			errLayout, r.rt.Command[0], noVersion)
+		return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
+			r.rt.Command[0], noVersion)
 	}
 	return err
 }

@@ -60,11 +60,26 @@ type Options struct {
 	DryRun           bool
 }
 
-// errUsage marks what the caller of the runner has to change: exit code 2.
-var errUsage = errors.New("usage")
+// The marks of errors that are found before anything runs.
+var (
+	errUsage  = errors.New("usage")        // the caller of the runner has to change something: exit code 2
+	errLayout = errors.New("image layout") // the image does not keep the image contract
+)
+
+// marked is an error with a mark that errors.Is finds, and that no text repeats: the result has it.
+type marked struct {
+	error
+	mark error
+}
+
+func (m marked) Unwrap() []error { return []error{m.error, m.mark} }
 
 func usagef(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", errUsage, fmt.Errorf(format, args...))
+	return marked{fmt.Errorf(format, args...), errUsage}
+}
+
+func layoutf(format string, args ...any) error {
+	return marked{fmt.Errorf(format, args...), errLayout}
 }
 
 // Validate refuses options that cannot work together. Its errors name the flag, the value and what would do.

@@ -14,9 +14,6 @@ import (
 	"github.com/captf/captf-runner/runner/root"
 )
 
-// errLayout marks an image that does not keep the image contract: nothing was run.
-var errLayout = errors.New("image layout")
-
 // varFile is the variables file of a rendered root.
 const varFile = "terraform.tfvars.json"
 
@@ -34,10 +31,10 @@ func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfpla
 func checkLayout(module string) error {
 	found, err := root.HasConfig(module)
 	if err != nil {
-		return fmt.Errorf("%w: module: %w", errLayout, err)
+		return layoutf("%w: put the module into the image, or name it with --module", err)
 	}
 	if !found {
-		return fmt.Errorf("%w: module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level", errLayout, module)
+		return layoutf("module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: put the module into the image, or name it with --module", module)
 	}
 	return nil
 }
@@ -175,7 +172,7 @@ func mirrorOf(dir string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("providers: %w", err)
 	case !info.IsDir():
-		return "", fmt.Errorf("%w: providers %s is no directory", errLayout, dir)
+		return "", layoutf("providers %s is no directory: make it a filesystem mirror, or name one with --providers", dir)
 	}
 	return dir, nil
 }

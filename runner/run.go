@@ -60,11 +60,12 @@ func Run(ctx context.Context, o Options, host Host) (*result.Result, error) {
 		err = r.openResult()
 	}
 	if err != nil {
-		return r.finish(usagef("--result: %w", err))
+		return r.finish(usagef("%w", err))
 	}
 	if r.file != nil {
 		defer r.file.Close()
 	}
+	r.save() // a runner that dies while it prepares has left a result, too
 	defer r.release()
 	defer r.startDeadline()()
 	return r.finish(r.execute(ctx))
@@ -257,7 +258,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if err != nil {
 		f := asFailure(err, r.stop)
 		r.res.Error = r.errorOf(f)
-		err = fmt.Errorf("%s: %s: %w", r.opts.Op, r.object(), f)
+		err = fmt.Errorf("%s: %w", r.subject(), f)
 	}
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
@@ -276,10 +277,22 @@ func (r *run) errorOf(f *failure) *result.Error {
 	return e
 }
 
-// object names what the run is about, for messages.
+// subject names the run in messages, as far as it is known.
+func (r *run) subject() string {
+	op := cmp.Or(string(r.opts.Op), "run")
+	if object := r.object(); object != "" {
+		return op + ": " + object
+	}
+	return op
+}
+
+// object names what the run is about.
 func (r *run) object() string {
-	if r.local != nil {
+	switch {
+	case r.local != nil:
 		return r.local.name
+	case r.backend.kind == "":
+		return ""
 	}
 	return r.backend.String()
 }

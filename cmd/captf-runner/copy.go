@@ -6,13 +6,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/result"
 )
 
 // copySelf is an init container's job: it puts this executable where another image's container finds it.
-func copySelf(args []string, stderr io.Writer) int {
-	if len(args) != 1 || args[0] == "" {
+func copySelf(args []string, stdout, stderr io.Writer) int {
+	switch {
+	case len(args) == 1 && isHelp(args[0]):
+		fmt.Fprint(stdout, usage)
+		return result.ExitDone
+	case len(args) != 1 || args[0] == "" || strings.HasPrefix(args[0], "-"):
 		fmt.Fprintln(stderr, "captf-runner copy: give one destination: captf-runner copy DEST")
 		return result.ExitUsage
 	}
@@ -21,7 +26,7 @@ func copySelf(args []string, stderr io.Writer) int {
 		err = installFile(self, args[0])
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "captf-runner copy: %v\n", err)
+		fmt.Fprintf(stderr, "captf-runner copy: to %s: %v; name a file in a folder that exists and can be written\n", args[0], err)
 		return result.ExitFailed
 	}
 	return result.ExitDone

@@ -14,10 +14,10 @@ import (
 )
 
 // newFlags ties the flags of `run` to the options. Their names are a contract (spec/runner.md, "run flags").
-func newFlags(o *runner.Options, out io.Writer) *flag.FlagSet {
+func newFlags(o *runner.Options) *flag.FlagSet {
 	f := flag.NewFlagSet("captf-runner run", flag.ContinueOnError)
-	f.SetOutput(out)
-	f.Usage = func() { printUsage(f, out) }
+	f.SetOutput(io.Discard) // the caller prints the error, once
+	f.Usage = func() {}
 
 	f.Var((*opFlag)(&o.Op), "op", "the `operation`: apply, destroy, refresh, drift, plan or restore")
 	f.Var(newList(&o.Bin, runner.DefaultBin), "bin", "the tofu or terraform `binary`, a path or a name on PATH; repeat it for each further argument")
@@ -31,7 +31,7 @@ func newFlags(o *runner.Options, out io.Writer) *flag.FlagSet {
 	seconds(f, &o.LockTimeout, "lock-timeout", runner.DefaultLockTimeout, "the `time` that all waits for the lock may take together; 0 does not wait")
 	seconds(f, &o.Deadline, "deadline", 0, "the `time` after which the run is stopped; 0 for none")
 	seconds(f, &o.StopTimeout, "stop-timeout", runner.DefaultStopTimeout, "the `time` from the first SIGTERM to the last byte of the result")
-	f.IntVar(&o.InitRetries, "init-retries", runner.DefaultInitRetries, "how `often` init is repeated after a failure that is known to pass")
+	f.IntVar(&o.InitRetries, "init-retries", runner.DefaultInitRetries, "the `number` of times that init is repeated after a failure that is known to pass")
 	f.StringVar(&o.ForceUnlock, "force-unlock", "", "the `ID` of a stale lock to release first")
 	f.StringVar(&o.InputsHash, "inputs-hash", "", "the `hash` of the rendered inputs")
 	f.BoolVar(&o.GuardDeletes, "guard-deletes", false, "apply nothing that deletes or replaces a resource")
@@ -51,41 +51,53 @@ func newFlags(o *runner.Options, out io.Writer) *flag.FlagSet {
 	return f
 }
 
-// parseFlags reads the environment first and the arguments over it.
+// parseFlags reads the environment first and the arguments over it. It goes on after a mistake, so that
+// --op and --result count wherever they stand, and returns the first one.
 func parseFlags(f *flag.FlagSet, args, environ []string) error {
-	var wrong error
+	err := parseEnv(f, environ)
+	for len(args) > 0 {
+		wrong := f.Parse(args)
+		if errors.Is(wrong, flag.ErrHelp) {
+			return wrong
+		}
+		args = f.Args()
+		if wrong == nil && len(args) > 0 {
+			wrong = fmt.Errorf("unexpected argument %q", args[0])
+			args = args[1:]
+		}
+		if err == nil {
+			err = wrong
+		}
+	}
+	return err
+}
+
+// parseEnv sets each flag whose variable is not empty: a Job's template names every variable, also
+// those that have no value.
+func parseEnv(f *flag.FlagSet, environ []string) (err error) {
 	f.VisitAll(func(fl *flag.Flag) {
-		value, ok := lookup(environ, envName(fl.Name))
-		if !ok || wrong != nil {
+		value := lookup(environ, envName(fl.Name))
+		if value == "" {
 			return
 		}
-		if err := setFromEnv(fl, value); err != nil {
-			wrong = fmt.Errorf("%s=%q: %w", envName(fl.Name), value, err)
+		if wrong := setFromEnv(fl, value); wrong != nil && err == nil {
+			err = fmt.Errorf("invalid value %q for %s: %w", value, envName(fl.Name), wrong)
 		}
 	})
-	if wrong != nil {
-		return wrong
-	}
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", f.Arg(0))
-	}
-	return nil
+	return err
 }
 
 func envName(flag string) string {
 	return "CAPTF_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-func lookup(environ []string, name string) (string, bool) {
+func lookup(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
-			return value, true
+			return value
 		}
 	}
-	return "", false
+	return ""
 }
 
 // setFromEnv takes a list from the lines of the variable.
@@ -161,10 +173,10 @@ func (s *secondsFlag) Set(text string) error {
 
 func printUsage(f *flag.FlagSet, out io.Writer) {
 	fmt.Fprintln(out, "usage: captf-runner run --op OPERATION [flags]")
-	fmt.Fprintln(out, "\nEvery flag can also come from the environment, as CAPTF_ and its name; a repeated one as lines.")
+	fmt.Fprintln(out, "\nEvery flag can also come from the environment, as CAPTF_ and its name; a repeated one as lines.\nAn empty variable counts as absent.")
 	f.VisitAll(func(fl *flag.Flag) {
 		name, help := flag.UnquoteUsage(fl)
-		fmt.Fprintf(out, "  --%s %s\n        %s", fl.Name, name, help)
+		fmt.Fprintf(out, "  %s\n        %s", strings.TrimSpace("--"+fl.Name+" "+name), help)
 		if fl.DefValue != "" && fl.DefValue != "false" && fl.DefValue != "0" && fl.DefValue != "0s" {
 			fmt.Fprintf(out, " (default %s)", fl.DefValue)
 		}

@@ -20,14 +20,14 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stderr, usage)
 		return result.ExitUsage
 	}
-	switch command, args := args[0], args[1:]; command {
-	case "run":
+	switch command, args := args[0], args[1:]; {
+	case command == "run":
 		return runOperation(args, environ, stdout, stderr)
-	case "copy":
-		return copySelf(args, stderr)
-	case "version":
+	case command == "copy":
+		return copySelf(args, stdout, stderr)
+	case command == "version":
 		return printVersion(args, stdout, stderr)
-	case "help", "-h", "--help", "-help":
+	case command == "help" || isHelp(command):
 		fmt.Fprint(stdout, usage)
 		return result.ExitDone
 	default:
@@ -35,6 +35,8 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		return result.ExitUsage
 	}
 }
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 const usage = `usage: captf-runner COMMAND
 

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/captf/captf-runner/runner"
@@ -17,18 +17,20 @@ import (
 	"github.com/captf/captf-runner/runner/runtime"
 )
 
-func runOperation(args, environ []string, stdout, stderr io.Writer) int {
+func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
+	defer reportPanic(&code, stderr)
 	// A closed pipe behind our output must not end a run: the child would be left alone.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	dropOwnEnvironment(environ)
 
 	var o runner.Options
-	flags := newFlags(&o, stderr)
-	if err := parseFlags(flags, args, environ); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return result.ExitDone
-		}
-		return refuse(&o, args, err, stderr)
+	flags := newFlags(&o)
+	switch err := parseFlags(flags, args, environ); {
+	case errors.Is(err, flag.ErrHelp):
+		printUsage(flags, stdout)
+		return result.ExitDone
+	case err != nil:
+		return refuse(o, err, stderr)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	stop := runtime.NewStop(o.StopTimeout)
@@ -41,21 +43,25 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) int {
 }
 
 // refuse writes the result of a wrong command line, too: whoever started the Job reads only that.
-func refuse(o *runner.Options, args []string, err error, stderr io.Writer) int {
+func refuse(o runner.Options, err error, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "captf-runner run: %v (captf-runner run -h lists the flags)\n", err)
-	// The flag package stops at the first mistake: --result may come after it.
-	for i, arg := range args {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "result="); ok {
-			o.Result = value
-		} else if strings.TrimLeft(arg, "-") == "result" && i+1 < len(args) {
-			o.Result = args[i+1]
-		}
+	if o.DryRun || o.Local && o.Result == runner.DefaultResult {
+		return result.ExitUsage
 	}
 	if file, errOpen := result.Open(o.Result); errOpen == nil {
 		defer file.Close()
-		_ = file.Write(runner.UsageResult(*o, err), false)
+		_ = file.Write(runner.UsageResult(o, err), false)
 	}
 	return result.ExitUsage
+}
+
+// reportPanic ends a run that hit a fault of the runner itself. The exit code is what the partial
+// result stands for: the Go runtime's own 2 would say that the command line is wrong.
+func reportPanic(code *int, stderr io.Writer) {
+	if fault := recover(); fault != nil {
+		fmt.Fprintf(stderr, "captf-runner: internal error, please report it: %v\n%s", fault, debug.Stack())
+		*code = result.ExitRetry
+	}
 }
 
 // dropOwnEnvironment removes from the runner's own environment what its children must not get: a

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,14 +47,14 @@ func currentVersion() versionInfo {
 
 func printVersion(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("captf-runner version", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard)
 	format := flags.String("o", "", "output format: json")
-	if err := flags.Parse(args); err != nil {
-		return result.ExitUsage
-	}
+	err := flags.Parse(args)
 	v := currentVersion()
 	switch {
-	case flags.NArg() > 0 || *format != "" && *format != "json":
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+	case err != nil || flags.NArg() > 0 || *format != "" && *format != "json":
 		fmt.Fprintln(stderr, "captf-runner version: the only argument is -o json")
 		return result.ExitUsage
 	case *format == "json":
