@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/captf/captf-runner/runner/naming"
@@ -145,21 +147,25 @@ func (o Options) validateLocal() error {
 
 // absolute makes every path absolute, because the steps run in another directory.
 func (o Options) absolute() (Options, error) {
-	var err error
-	for _, path := range []*string{&o.Module, &o.Config, &o.Providers, &o.Workdir, &o.PlanKeyFile, &o.RescueDir, &o.DebugLog} {
+	paths := []*string{&o.Module, &o.Config, &o.Providers, &o.Workdir, &o.PlanKeyFile, &o.RescueDir, &o.DebugLog}
+	o.Bin, o.VarFiles = slices.Clone(o.Bin), slices.Clone(o.VarFiles)
+	if len(o.Bin) > 0 && strings.ContainsRune(o.Bin[0], filepath.Separator) { // else it is a name on PATH
+		paths = append(paths, &o.Bin[0])
+	}
+	for i := range o.VarFiles {
+		paths = append(paths, &o.VarFiles[i])
+	}
+	for _, path := range paths {
 		if *path == "" {
 			continue
 		}
+		var err error
 		if *path, err = filepath.Abs(*path); err != nil {
 			return o, err
 		}
 	}
-	o.VarFiles = append([]string(nil), o.VarFiles...)
-	for i, file := range o.VarFiles {
-		if o.VarFiles[i], err = filepath.Abs(file); err != nil {
-			return o, err
-		}
-		if _, err := os.Stat(o.VarFiles[i]); err != nil {
+	for _, file := range o.VarFiles {
+		if _, err := os.Stat(file); err != nil {
 			return o, usagef("--var-file: %w", err)
 		}
 	}
