@@ -39,6 +39,10 @@ type Lock struct {
 	Name   string
 	Holder string // the ID of the lock that is held; empty when it is free
 
+	// EmptyHolder says that the holder is the empty string: free by the rules of this package, but to
+	// both runtimes a lock that they can neither take nor release. Release with an empty ID repairs it.
+	EmptyHolder bool
+
 	Info    Info  // describes the holder; zero when the lock is free or InfoErr is not nil
 	InfoErr error // why a held lock has no Info; matches ErrNoInfo when there is none at all
 
@@ -55,6 +59,7 @@ func FromLease(lease *coordinationv1.Lease) Lock {
 	l := Lock{Name: lease.Name, ResourceVersion: lease.ResourceVersion}
 	if lease.Spec.HolderIdentity != nil {
 		l.Holder = *lease.Spec.HolderIdentity
+		l.EmptyHolder = l.Holder == ""
 	}
 	if l.Held() {
 		l.Info, l.InfoErr = ParseInfo(lease.Annotations[InfoAnnotation])

@@ -34,8 +34,7 @@ type Unlock struct {
 // Lease that does not exist is already unlocked. A conflict or a passing error means reading again,
 // a bounded number of times. Forbidden and the like are errors that name the verb and the resource.
 //
-// A holder that is the empty string, left by a hand-made patch, is cleared too: to this package it
-// is no holder, but to both runtimes it is a lock that nobody can release.
+// A holder that is the empty string (see Lock.EmptyHolder) is cleared too, whatever the ID.
 func Release(ctx context.Context, leases Leases, name, id string) (Unlock, error) {
 	var done Unlock
 	try := func() error {
@@ -64,7 +63,7 @@ func releaseOnce(ctx context.Context, leases Leases, name, id string) (Unlock, e
 	}
 	l := FromLease(lease)
 	switch {
-	case lease.Spec.HolderIdentity == nil:
+	case !l.Held() && !l.EmptyHolder:
 		return Unlock{Outcome: AlreadyUnlocked}, nil
 	case l.Held() && l.Holder != id:
 		return Unlock{Outcome: HeldByOther, Holder: l.holder()}, nil

@@ -73,21 +73,25 @@ func TestJudge(t *testing.T) {
 func TestFromLease(t *testing.T) {
 	bare := edit(held(lockID, podName), func(l *coordinationv1.Lease) { delete(l.Annotations, lock.InfoAnnotation) })
 	other := edit(held(lockID, podName), func(l *coordinationv1.Lease) { *l.Spec.HolderIdentity = "changed" })
+	free := edit(held(lockID, podName), func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = nil })
 	tests := map[string]struct {
 		lease       *coordinationv1.Lease
 		id, version string
 		infoErr     error
+		empty       bool
 	}{
-		"never taken":   {nil, "", "none", nil},
-		"held":          {held(lockID, podName), lockID, "41", nil},
-		"no info":       {bare, lockID, "41", lock.ErrNoInfo},
-		"info names it": {other, lockID, "41", nil},
+		"never taken":   {nil, "", "none", nil, false},
+		"held":          {held(lockID, podName), lockID, "41", nil, false},
+		"no info":       {bare, lockID, "41", lock.ErrNoInfo, false},
+		"info names it": {other, lockID, "41", nil, false},
+		"free":          {free, "", "41", nil, false},
+		"empty holder":  {held("", podName), "", "41", nil, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			l := lock.FromLease(test.lease)
-			if l.ID() != test.id || l.Version() != test.version || !errors.Is(l.InfoErr, test.infoErr) {
-				t.Errorf("ID %q, version %q, info %v", l.ID(), l.Version(), l.InfoErr)
+			if l.ID() != test.id || l.Version() != test.version || !errors.Is(l.InfoErr, test.infoErr) || l.EmptyHolder != test.empty {
+				t.Errorf("ID %q, version %q, empty holder %v, info %v", l.ID(), l.Version(), l.EmptyHolder, l.InfoErr)
 			}
 		})
 	}
