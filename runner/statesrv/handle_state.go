@@ -9,9 +9,9 @@ import (
 
 // Headers that tell of the version that an answer is about.
 const (
-	versionHeader   = "X-Statesrv-Version"
-	serialHeader    = "X-Statesrv-Serial"
-	unchangedHeader = "X-Statesrv-Unchanged"
+	VersionHeader   = "X-Statesrv-Version"
+	SerialHeader    = "X-Statesrv-Serial"
+	UnchangedHeader = "X-Statesrv-Unchanged" // "true": the bytes were stored already
 )
 
 func (h *handler) get(w http.ResponseWriter, r request) error {
@@ -54,8 +54,8 @@ func contentHeaders(h http.Header, v Version) {
 }
 
 func versionHeaders(h http.Header, v Version) {
-	h.Set(versionHeader, strconv.Itoa(v.Number))
-	h.Set(serialHeader, strconv.FormatUint(v.Serial, 10))
+	h.Set(VersionHeader, strconv.Itoa(v.Number))
+	h.Set(SerialHeader, strconv.FormatUint(v.Serial, 10))
 }
 
 func (h *handler) post(w http.ResponseWriter, r request) error {
@@ -75,7 +75,7 @@ func (h *handler) post(w http.ResponseWriter, r request) error {
 		return err
 	}
 	versionHeaders(w.Header(), written.Version)
-	w.Header().Set(unchangedHeader, strconv.FormatBool(written.Unchanged))
+	w.Header().Set(UnchangedHeader, strconv.FormatBool(written.Unchanged))
 	return writeJSON(w, http.StatusOK, written.Version)
 }
 

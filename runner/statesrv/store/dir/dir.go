@@ -31,6 +31,8 @@ import (
 
 // Options change how a Store works. The zero value is for use.
 type Options struct {
+	// MustExist refuses a directory that is not there instead of making it.
+	MustExist bool
 	// Fault, if set, is called before each step of a write ("mkdir", "write",
 	// "fsync", "link", "rename", "fsync directory") with the key concerned; its
 	// error becomes the step's. It exists for tests of failing disks.
@@ -48,8 +50,10 @@ type Store struct {
 // Open opens the directory at path, making it if needed. It waits while another
 // process repairs the directory, at most until ctx is done.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+	if !opts.MustExist {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/client"
+	"github.com/captf/captf-runner/runner/statesrv/store/dir"
+)
+
+// options are those that most commands have.
+type options struct {
+	*flag.FlagSet
+	app    *App
+	data   string
+	output string
+}
+
+func (a *App) options(name string) *options {
+	o := &options{FlagSet: flag.NewFlagSet("statesrv "+name, flag.ContinueOnError), app: a}
+	o.SetOutput(a.Err)
+	o.StringVar(&o.data, "data", "", "work on this `directory`, without a server")
+	o.StringVar(&o.output, "o", "table", "output `format`: table or json")
+	return o
+}
+
+// parse takes options before, between and after the arguments, of which there
+// must be want, and returns the arguments.
+func (o *options) parse(args []string, want int) ([]string, error) {
+	rest, err := o.parseAny(args)
+	if err == nil && len(rest) != want {
+		err = usagef("takes %d arguments, not %d", want, len(rest))
+	}
+	return rest, err
+}
+
+func (o *options) parseAny(args []string) ([]string, error) {
+	var rest []string
+	for {
+		if err := o.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, usageError{err}
+		}
+		if args = o.Args(); len(args) == 0 {
+			break
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+	if o.output != "table" && o.output != "json" {
+		return nil, usagef("-o %q: want table or json", o.output)
+	}
+	return rest, nil
+}
+
+// print writes v for a program, or calls table for a person.
+func (o *options) print(v any, table func()) error {
+	if o.output != "json" {
+		table()
+		return nil
+	}
+	e := json.NewEncoder(o.app.Out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// refused tells a program of a refusal; a person is told by Run.
+func (o *options) refused(err error) error {
+	var r *statesrv.Refusal
+	if o.output != "json" || !errors.As(err, &r) {
+		return err
+	}
+	out := refusal{Error: r.Message, Status: r.Status}
+	if r.Holder != nil {
+		out.Holder = &r.Holder.Info
+	}
+	return errors.Join(handled{err}, o.print(out, nil))
+}
+
+// state opens the state that an argument names. The caller closes it.
+func (o *options) state(ctx context.Context, arg string) (state, error) {
+	if o.data == "" {
+		s, err := client.NewState(arg, o.app.credentials())
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return remote{s}, nil
+	}
+	if err := statesrv.CheckName(arg); err != nil {
+		return nil, usageError{err}
+	}
+	store, states, err := o.app.openData(ctx, o.data)
+	if err != nil {
+		return nil, err
+	}
+	return &local{states: states, name: arg, by: o.app.caller(), close: store.Close}, nil
+}
+
+// openData opens a directory that exists: a mistyped one must not be made.
+func (a *App) openData(ctx context.Context, path string) (*dir.Store, *statesrv.States, error) {
+	store, err := dir.Open(ctx, path, dir.Options{MustExist: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, statesrv.NewStates(store, statesrv.Rules{}), nil
+}
+
+func (a *App) caller() statesrv.Caller {
+	return statesrv.Caller{Addr: "local", Agent: "statesrv/" + a.Version, User: a.Who}
+}
+
+func (a *App) credentials() client.Options {
+	first := func(names ...string) string {
+		for _, name := range names {
+			if v := a.Getenv(name); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	return client.Options{
+		User:     first("STATESRV_USERNAME", "TF_HTTP_USERNAME"),
+		Password: first("STATESRV_PASSWORD", "TF_HTTP_PASSWORD"),
+		Agent:    fmt.Sprintf("statesrv/%s", a.Version),
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/client"
+)
+
+func (a *App) list(ctx context.Context, args []string) error {
+	o := a.options("ls")
+	rest, err := o.parseAny(args)
+	if err != nil {
+		return err
+	}
+	next, err := o.pages(ctx, rest)
+	if err != nil {
+		return err
+	}
+	defer next.close()
+	all := []statesrv.Status{}
+	for after := ""; ; {
+		page, err := next.page(ctx, after)
+		if err != nil {
+			return o.refused(err)
+		}
+		all = append(all, page.States...)
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	return o.print(all, func() { a.listTable(all) })
+}
+
+// pager lists the states of a server or a directory.
+type pager struct {
+	page  func(ctx context.Context, after string) (statesrv.StatusPage, error)
+	close func() error
+}
+
+func (o *options) pages(ctx context.Context, args []string) (pager, error) {
+	if o.data == "" {
+		if len(args) != 1 {
+			return pager{}, usagef("takes one address, or --data DIR")
+		}
+		server, err := client.NewServer(args[0], o.app.credentials())
+		if err != nil {
+			return pager{}, usageError{err}
+		}
+		return pager{
+			page: func(ctx context.Context, after string) (statesrv.StatusPage, error) {
+				return server.List(ctx, after, pageLimit)
+			},
+			close: func() error { return nil },
+		}, nil
+	}
+	if len(args) != 0 {
+		return pager{}, usagef("with --data takes no address")
+	}
+	store, states, err := o.app.openData(ctx, o.data)
+	if err != nil {
+		return pager{}, err
+	}
+	return pager{
+		page: func(ctx context.Context, after string) (statesrv.StatusPage, error) {
+			return states.List(ctx, after, pageLimit, nil)
+		},
+		close: store.Close,
+	}, nil
+}
+
+func (a *App) listTable(all []statesrv.Status) {
+	var rows [][]string
+	for _, st := range all {
+		row := []string{st.Name, content(st), "", "", "", heldBy(st.Lock)}
+		if v := st.Current; v != nil {
+			row[2], row[3], row[4] = serialOf(*v), strconv.FormatInt(v.Bytes, 10), stamp(v.Time)
+		}
+		rows = append(rows, row)
+	}
+	a.table([]string{"STATE", "VERSION", "SERIAL", "BYTES", "WRITTEN", "LOCKED BY"}, rows)
+}
