@@ -7,6 +7,7 @@ func TestWithoutKeys(t *testing.T) {
 		{"module.a", "module.a"},
 		{"module.a[0].module.b[12]", "module.a.module.b"},
 		{`module.a["x"].module.b`, "module.a.module.b"},
+		{`module.a["x]y"].module.b`, "module.a.module.b"},
 		{`module.a["x]\"[.module.z"].module.b["\\"]`, "module.a.module.b"},
 	}
 	for _, tt := range tests {

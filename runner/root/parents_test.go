@@ -23,6 +23,8 @@ func TestParents(t *testing.T) {
 		{"path.module", map[string]string{"main.tf": `locals { x = file("${path.module}/../files/x") }`}, 1},
 		{"path.root", map[string]string{"main.tf": `locals { x = file("${path.root}/../../x") }`}, 2},
 		{"unknown directory", map[string]string{"main.tf": `locals { x = "${var.dir}/../x" }`}, 1},
+		{"unknown directory in a command", map[string]string{"main.tf": `locals { x = "cp ${var.dir}/../x ." }`}, 1},
+		{"up and half back", map[string]string{"main.tf": `locals { x = file("../../a/b/../c") }`}, 2},
 		{"unknown name within", map[string]string{"main.tf": `locals { x = "a-${var.n}/${var.m}/../../x" }`}, 0},
 		{"nested template", map[string]string{"main.tf": `locals { x = "${file("../x")}" }`}, 1},
 		{"heredoc", map[string]string{"main.tf": "locals {\n  x = <<-EOT\n    cd ../../tools && make\n  EOT\n}\n"}, 2},
@@ -37,6 +39,7 @@ func TestParents(t *testing.T) {
 		{"json", map[string]string{"main.tf.json": `{"module":{"a":{"source":"..\/..\/a"}}}`}, 2},
 		{"json below", map[string]string{"m/main.tf.json": `{"module":[{"a":[{"source":"../a","x":"${path.module}/../y"}]}]}`}, 0},
 		{"json below, not a source", map[string]string{"m/main.tf.json": `{"module":{"a":{"source":"../a","files":["../x"]}}}`}, 1},
+		{"json below, another source", map[string]string{"m/main.tf.json": `{"locals":{"x":{"source":"../a"}}}`}, 1},
 		{"json, no template", map[string]string{"main.tf.json": `{"locals":{"x":"%{ if ../x"}}`}, 1},
 		{"tofu", map[string]string{"main.tofu": `module "a" { source = "../a" }`}, 1},
 

@@ -54,6 +54,7 @@ func TestScanBackend(t *testing.T) {
 		{name: "several terraform blocks", files: map[string]string{"a.tf": "terraform {}\nterraform {\n  backend \"pg\" {}\n}\n"}, backend: backend("pg", "a.tf", 3)},
 		{name: "cloud", files: map[string]string{"main.tf": "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n"}, cloud: &Location{"main.tf", 2}},
 		{name: "two backends: the first", files: map[string]string{"b.tf": "terraform {\n backend \"s3\" {}\n}", "a.tf": "terraform {\n backend \"gcs\" {}\n}"}, backend: backend("gcs", "a.tf", 2)},
+		{name: "two backends in a file: the first", files: map[string]string{"a.tf": "terraform {\n backend \"gcs\" {}\n backend \"s3\" {}\n}"}, backend: backend("gcs", "a.tf", 2)},
 		{name: "attribute of that name", files: map[string]string{"main.tf": "terraform {\n  backend = \"s3\"\n}\nlocals {\n  backend = { s3 = {} }\n}\n"}},
 
 		{name: "in comments", files: map[string]string{"main.tf": "# terraform { backend \"s3\" {} }\n// terraform { backend \"s3\" {} }\n/*\nterraform {\n  backend \"s3\" {}\n}\n*/\n"}},
@@ -255,11 +256,14 @@ func TestHasConfig(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.Symlink("none", filepath.Join(dir, "main.tf")); err != nil {
+	if err := os.Symlink("none", filepath.Join(dir, "nowhere.tf")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.tf"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := HasConfig(dir); got || err != nil {
-		t.Errorf("link to nowhere: got %v, %v; want false", got, err)
+		t.Errorf("only a pipe and a link to nowhere: got %v, %v; want false", got, err)
 	}
 }
 
