@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -32,6 +31,7 @@ type lockKeeper interface {
 type cluster struct {
 	client *kube.Client
 	suffix string
+	labels map[string]string
 }
 
 // newCluster connects as the backend would. Without a connection a run still works, by the runtime's texts.
@@ -43,18 +43,22 @@ func newCluster(b backend, log *slog.Logger) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	labels, err := b.labels()
+	if err != nil {
+		return nil, err
+	}
 	client, err := kube.New(config)
 	if err != nil {
 		log.Warn("no connection of the runner's own to the API server: the lock is judged by what the runtime prints", "error", err)
 		return nil, nil
 	}
-	return &cluster{client: client, suffix: b.suffix()}, nil
+	return &cluster{client: client, suffix: b.suffix(), labels: labels}, nil
 }
 
 func (c *cluster) lease() string { return naming.LockLease(c.suffix) }
 
 func (c *cluster) Holder(ctx context.Context) (*lock.Info, error) {
-	lease, err := c.client.Leases("").Get(ctx, c.lease(), metav1.GetOptions{})
+	lease, err := c.client.Leases(c.client.Namespace()).Get(ctx, c.lease(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -71,11 +75,11 @@ func (c *cluster) Holder(ctx context.Context) (*lock.Info, error) {
 }
 
 func (c *cluster) WaitFree(ctx context.Context) (lock.Wait, error) {
-	return lock.WaitFree(ctx, c.client.Leases(""), c.lease(), lock.Poll{})
+	return lock.WaitFree(ctx, c.client.Leases(c.client.Namespace()), c.lease(), lock.Poll{})
 }
 
 func (c *cluster) HasState(ctx context.Context) (bool, error) {
-	_, err := c.client.Secrets("").Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+	_, err := c.client.Secrets(c.client.Namespace()).Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -83,7 +87,5 @@ func (c *cluster) HasState(ctx context.Context) (bool, error) {
 }
 
 func (c *cluster) Release(ctx context.Context, id string) (lock.Unlock, error) {
-	return lock.Release(ctx, c.client.Leases(""), c.lease(), id)
+	return lock.Release(ctx, c.client.Leases(c.client.Namespace()), c.lease(), id)
 }
-
-var errNoKeeper = errors.New("the lock cannot be looked at")

@@ -45,12 +45,14 @@ func (r *run) initOnce(ctx context.Context, attempt int) *failure {
 
 // mergeAttempts keeps one entry for all tries of init.
 func (r *run) mergeAttempts(attempt int) {
-	steps := r.res.Steps
-	if n := len(steps); n > 1 && steps[n-2].Name == stepInit {
-		steps[n-1].Attempts = attempt
-		r.res.Steps = append(steps[:n-2], steps[n-1])
-		r.save()
-	}
+	r.update(func(res *result.Result) {
+		steps := res.Steps
+		if n := len(steps); n > 1 && steps[n-2].Name == stepInit {
+			steps[n-1].Attempts = attempt
+			res.Steps = append(steps[:n-2], steps[n-1])
+		}
+	})
+	r.save()
 }
 
 // askVersion puts the runtime's version into the result.
@@ -59,8 +61,6 @@ func (r *run) askVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.res.Runtime.Version = v.String()
+	r.update(func(res *result.Result) { res.Runtime.Version = v.String() })
 	return nil
 }

@@ -54,7 +54,7 @@ func (r *run) pause(ctx context.Context, step string, holder *lock.Info) error {
 	r.setHolder(holder)
 	switch {
 	case err == nil:
-		r.clearHolder()
+		r.setHolder(nil)
 		return nil
 	case r.stop.Cause() != nil:
 		return interrupted(r.stop, step, "waiting for the lock")
@@ -75,9 +75,16 @@ func (r *run) lockedFailure(step string) *failure {
 	}
 }
 
+func setHolder(l *result.Lock, info lock.Info) {
+	l.ID, l.Who, l.Operation, l.Created = info.ID, info.Who, info.Operation, info.CreatedText
+}
+
+// setHolder puts who holds the lock into the result; nil is nobody.
 func (r *run) setHolder(info *lock.Info) {
-	r.res.Lock.ID, r.res.Lock.Who = info.ID, info.Who
-	r.res.Lock.Operation, r.res.Lock.Created = info.Operation, info.CreatedText
+	if info == nil {
+		info = &lock.Info{}
+	}
+	r.update(func(res *result.Result) { setHolder(res.Lock, *info) })
 }
 
 // holder is who the result says holds the lock.
@@ -86,8 +93,6 @@ func (r *run) holder() lock.Info {
 	return lock.Info{ID: l.ID, Who: l.Who, Operation: l.Operation, CreatedText: l.Created}
 }
 
-func (r *run) clearHolder() { r.setHolder(&lock.Info{}) }
-
 // lookAtLock puts who holds the lock now into the result: another run that this one waits for, or this
 // run's own child that could not unlock.
 func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
@@ -95,10 +100,7 @@ func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
 	defer cancel()
 	if r.keeper != nil {
 		if holder, err := r.keeper.Holder(ctx); err == nil {
-			r.clearHolder()
-			if holder != nil {
-				r.setHolder(holder)
-			}
+			r.setHolder(holder)
 			return
 		}
 	}

@@ -46,7 +46,10 @@ type run struct {
 	budget   lockBudget
 	outputs  map[string]runtime.Value
 
-	mu   sync.Mutex // guards res while init and version run side by side
+	ownLock   string // the lock that a child of this run was seen to hold
+	observing sync.WaitGroup
+
+	mu   sync.Mutex // guards res while a step runs
 	res  *result.Result
 	file *result.File
 }
@@ -236,6 +239,13 @@ func (r *run) prepareRuntime() error {
 	r.res.Runtime.Command = r.rt.Command
 	r.save()
 	return nil
+}
+
+// update changes the result. While a step runs, its output and the looks at the lock do that as well.
+func (r *run) update(change func(*result.Result)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r.res)
 }
 
 // save writes the result as it is so far, marked as partial.

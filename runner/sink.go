@@ -16,19 +16,26 @@ const lockThreshold = 400 * time.Millisecond
 
 // sink prints a step's output, without secrets, and measures how long the step waited for the lock.
 type sink struct {
-	out    io.Writer
-	redact *redact.Redactor
-	// waiting is called when a wait for the lock begins.
-	waiting func()
+	out     io.Writer
+	redact  *redact.Redactor
+	waiting func()                  // a wait for the lock begins
+	locked  func()                  // the step has the lock; called once
+	journal func([]runtime.Started) // a change to a resource began or ended
 
 	mu          sync.Mutex
 	waitStarted time.Time
 	waited      time.Duration
-	errors      []string
 }
 
-func (s *sink) Event(e runtime.Event) {
+func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
 	s.waitLine(e.Type == "state_lock_acquire")
+	if e.HoldsLock() && s.locked != nil {
+		s.locked()
+		s.locked = nil
+	}
+	if e.ChangesResource() {
+		s.journal(sofar.Changes)
+	}
 	if text := e.Text(); text != "" {
 		s.print(text)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
@@ -41,11 +42,12 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			return done{}, &failure{kind: result.KindImageLayout, step: s.name, err: err}
 		}
 		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
+			r.ended(exit, output)
 			return done{code: exit.Code, output: output}, nil
 		}
 		f := r.stepFailure(s.name, exit, output)
 		if f.reason != result.ReasonLocked {
-			r.lookAfter(ctx, f, output)
+			r.afterFailure(ctx, f, exit, output)
 			return done{}, f
 		}
 		if err := r.waitToRetry(ctx, s.name, attempt, output); err != nil {
@@ -75,7 +77,7 @@ func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output 
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	out := &sink{out: r.host.Out, redact: r.redact}
+	out := &sink{out: r.host.Out, redact: r.redact, locked: r.observeLock, journal: r.journal}
 	limit := r.budget.left() + pollingStep
 	out.waiting = func() {
 		// A runtime that waits longer than it was told to is stopped.
@@ -92,6 +94,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	r.log.Debug("step", "name", s.name)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
 	r.budget.use(out.lockWait())
+	r.observing.Wait()
 	return exit, output, err
 }
 
@@ -100,11 +103,26 @@ func (r *run) args() runtime.Args {
 	return runtime.Args{LockTimeout: r.budget.left(), BackendConfig: r.backend.args, VarFiles: r.varFiles}
 }
 
-// lookAfter completes the result of a failed step with the lock: a run that lost its lock, or could not release it.
-func (r *run) lookAfter(ctx context.Context, f *failure, output *runtime.Output) {
+// ended completes the result after a step that went well.
+func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
+	r.update(func(res *result.Result) {
+		res.Unsaved = unsaved(exit, output)
+		setHolder(res.Lock, lock.Info{})
+	})
+	r.ownLock = ""
+}
+
+// afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
+func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
+	r.update(func(res *result.Result) { res.Unsaved = unsaved(exit, output) })
 	r.lookAtLock(ctx, output)
+	if exit.GroupGone {
+		// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
+		r.releaseOwnLock(ctx)
+	}
+	r.rescue(ctx, f, output)
 	if f.reason == result.ReasonLockLost {
-		r.res.State = &result.State{Saved: result.SavedNormally}
+		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })
 	}
 }
 
@@ -117,10 +135,12 @@ func (r *run) record(name string, exit runtime.Exit, attempt int) {
 	if exit.Signal != 0 {
 		s.Signal = exit.Signal.String()
 	}
-	if attempt > 1 {
-		s.Attempts = attempt
-		r.res.Steps = r.res.Steps[:len(r.res.Steps)-1]
-	}
-	r.res.Steps = append(r.res.Steps, s)
+	r.update(func(res *result.Result) {
+		if attempt > 1 {
+			s.Attempts = attempt
+			res.Steps = res.Steps[:len(res.Steps)-1]
+		}
+		res.Steps = append(res.Steps, s)
+	})
 	r.save()
 }

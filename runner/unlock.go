@@ -106,7 +106,9 @@ func (r *run) afterUnlock(ctx context.Context, code int, text string) error {
 }
 
 func (r *run) setUnlock(u lock.Unlock) {
-	r.res.Lock.ForceUnlock = &result.ForceUnlock{ID: r.opts.ForceUnlock, Outcome: result.Outcome(u.Outcome)}
+	r.update(func(res *result.Result) {
+		res.Lock.ForceUnlock = &result.ForceUnlock{ID: r.opts.ForceUnlock, Outcome: result.Outcome(u.Outcome)}
+	})
 	log := r.log.With("id", r.opts.ForceUnlock, "outcome", string(u.Outcome))
 	switch u.Outcome {
 	case lock.HeldByOther:

@@ -33,6 +33,10 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 		return refuse(o, err, stderr)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
+	if err := runtime.Adopt(); err != nil {
+		log.Warn("orphans of the runtime cannot be adopted, so some may outlive the run", "error", err)
+	}
+	defer runtime.EndDescendants()
 	stop := runtime.NewStop(o.StopTimeout)
 	defer watchSignals(stop, log)()
 	res, err := runner.Run(context.Background(), o, runner.Host{Environ: environ, Out: stdout, Log: log, Stop: stop})

@@ -56,6 +56,9 @@ func normal(r *Result) *Result {
 	if c.Env = clone(c.Env); c.Env != nil {
 		c.Env.Dropped = list(c.Env.Dropped)
 	}
+	if c.Unsaved = clone(c.Unsaved); c.Unsaved != nil {
+		c.Unsaved.Resources = list(c.Unsaved.Resources)
+	}
 	if c.Lock = clone(c.Lock); c.Lock != nil {
 		// Whoever took the lock chose these texts.
 		c.Lock.Who, c.Lock.Operation = Plain(c.Lock.Who), Plain(c.Lock.Operation)

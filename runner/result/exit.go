@@ -57,6 +57,9 @@ func (e *Error) exitCode() int {
 		return ExitUsage
 	case ReasonLocked, ReasonRegistry, ReasonBackend, ReasonDeadline:
 		return ExitRetry
+	case ReasonStateWrite:
+		// The state is where it belongs after all, or ExitCode had not come here.
+		return ExitRetry
 	}
 	return ExitFailed
 }

@@ -38,7 +38,7 @@ func TestExitCode(t *testing.T) {
 		"rescue dir":             {saved(SavedRescueDir), ExitPerson},
 		"lost":                   {saved(SavedLost), ExitPerson},
 		"unknown place":          {saved("elsewhere"), ExitPerson},
-		"write failed, pushed":   {&Result{Error: &Error{Kind: KindStep, Reason: ReasonStateWrite}, State: &State{Saved: SavedPushed}}, ExitFailed},
+		"write failed, pushed":   {&Result{Error: &Error{Kind: KindStep, Reason: ReasonStateWrite}, State: &State{Saved: SavedPushed}}, ExitRetry},
 		"interrupted and lost":   {&Result{Error: &Error{Kind: KindInterrupted}, State: &State{Saved: SavedLost}}, ExitPerson},
 		"partial and rescued":    {&Result{Partial: true, State: &State{Saved: SavedRescued}}, ExitPerson},
 		"lock lost, state saved": {&Result{Error: &Error{Kind: KindStep, Reason: ReasonLockLost}, State: &State{Saved: SavedNormally}}, ExitFailed},

@@ -33,7 +33,10 @@ type Result struct {
 	Drift *Drift `json:"drift"`
 	Lock  *Lock  `json:"lock,omitempty"`
 	State *State `json:"state,omitempty"`
-	Env   *Env   `json:"env,omitempty"`
+	// Unsaved names resources that the run began to change and that no saved state
+	// is known to have: look for them by hand, or import them.
+	Unsaved *Unsaved `json:"unsaved,omitempty"`
+	Env     *Env     `json:"env,omitempty"`
 	// Document names the ConfigMap, in the Job's namespace, that holds this
 	// document unshortened.
 	Document string `json:"document,omitempty"`
@@ -122,6 +125,9 @@ type Lock struct {
 	Who       string `json:"who,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Created   string `json:"created,omitempty"`
+	// Released says that the lock was this run's own, left by a child that was
+	// killed, and that the run has released it.
+	Released bool `json:"released,omitempty"`
 	// ForceUnlock is set when a lock ID was handed down.
 	ForceUnlock *ForceUnlock `json:"forceUnlock,omitempty"`
 }
@@ -139,6 +145,23 @@ type State struct {
 	Lineage string  `json:"lineage,omitempty"`
 	// Where names the Secrets or the file of a state that was rescued.
 	Where string `json:"where,omitempty"`
+}
+
+// Unsaved is what a run that died may have left behind outside of its state.
+type Unsaved struct {
+	Count int `json:"count"`
+	// Resources may be shorter than Count says.
+	Resources []UnsavedResource `json:"resources"`
+}
+
+// UnsavedResource is one resource that may exist, or may have changed, without
+// the state knowing.
+type UnsavedResource struct {
+	Address string `json:"address"`
+	// Action is create, update, replace or delete.
+	Action string `json:"action"`
+	// ID is the real object's, when the provider reported it.
+	ID string `json:"id,omitempty"`
 }
 
 // Env is what the run did to its children's environment.

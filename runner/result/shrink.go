@@ -8,11 +8,12 @@ const tailBite = 64
 // bites returns what is taken from a result that does not fit, in the order of
 // spec/runner.md. Each takes one bite from a copy made by normal, never writes
 // to a list that the original shares, and reports whether there was anything
-// left to take. The last one is ours: the names of dropped variables are all
-// that remains to drop before the minimal document.
+// left to take. The last two are ours: the names of dropped variables, and at the
+// very end resources that no state knows, are all that remains to drop before the
+// minimal document.
 func bites() []func(*Result) bool {
 	return []func(*Result) bool{
-		dropChanges, halveErrorResources, cutTail, halvePlanResources, halveDriftResources, dropMiddleSteps, halveEnv,
+		dropChanges, halveErrorResources, cutTail, halvePlanResources, halveDriftResources, dropMiddleSteps, halveEnv, halveUnsaved,
 	}
 }
 
@@ -65,6 +66,8 @@ func dropMiddleSteps(r *Result) bool {
 
 func halveEnv(r *Result) bool { return r.Env != nil && halve(&r.Env.Dropped) }
 
+func halveUnsaved(r *Result) bool { return r.Unsaved != nil && halve(&r.Unsaved.Resources) }
+
 // halve keeps the first half of the list and reports whether it had anything.
 func halve[T any](s *[]T) bool {
 	had := len(*s) > 0
@@ -95,6 +98,9 @@ func minimal(r *Result) *Result {
 	}
 	if m.Drift = clone(r.Drift); m.Drift != nil {
 		m.Drift.Resources = []Change{}
+	}
+	if u := r.Unsaved; u != nil {
+		m.Unsaved = &Unsaved{Count: u.Count, Resources: []UnsavedResource{}}
 	}
 	if s := r.State; s != nil {
 		m.State = &State{Saved: Saved(word(string(s.Saved))), Serial: s.Serial, Lineage: word(s.Lineage), Where: short(s.Where, maxName)}

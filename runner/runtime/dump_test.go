@@ -10,8 +10,8 @@ import (
 // textSink is a Sink that keeps what would be printed.
 type textSink struct{ lines []string }
 
-func (s *textSink) Event(e Event)    { s.lines = append(s.lines, e.Text()) }
-func (s *textSink) Text(line string) { s.lines = append(s.lines, line) }
+func (s *textSink) Event(e Event, _ *Output) { s.lines = append(s.lines, e.Text()) }
+func (s *textSink) Text(line string)         { s.lines = append(s.lines, line) }
 
 func TestDumpedState(t *testing.T) {
 	big := strings.Repeat("s3cr3t", 2<<20/6)

@@ -67,6 +67,24 @@ const (
 	stateLockAcquire = "state_lock_acquire"
 )
 
+// HoldsLock tells whether only a step that has the state's lock prints such a line.
+func (e Event) HoldsLock() bool {
+	switch e.Type {
+	case "refresh_start", "resource_drift", plannedChange, applyStart:
+		return true
+	}
+	return false
+}
+
+// ChangesResource tells whether the line is about a change to a resource that began or ended.
+func (e Event) ChangesResource() bool {
+	switch e.Type {
+	case applyStart, applyComplete, applyErrored:
+		return e.Hook != nil
+	}
+	return false
+}
+
 // ParseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
 // configuration, a crash, output of a wrapper): those are not ok, and text.
 func ParseEvent(line []byte) (e Event, ok bool) {

@@ -15,7 +15,7 @@ func TestOutput(t *testing.T) {
 		`{"@level":"info","@message":"a: Creating...","hook":{"resource":{"addr":"a"},"action":"create"},"type":"apply_start"}`,
 		`{"@level":"info","@message":"b: Creating...","hook":{"resource":{"addr":"b"},"action":"create"},"type":"apply_start"}`,
 		`{"@level":"info","@message":"c: Creating...","hook":{"resource":{"addr":"c"},"action":"create"},"type":"apply_start"}`,
-		`{"@level":"info","@message":"a: Creation complete","hook":{"resource":{"addr":"a"}},"type":"apply_complete"}`,
+		`{"@level":"info","@message":"a: Creation complete","hook":{"resource":{"addr":"a"},"id_value":"i-1"},"type":"apply_complete"}`,
 		`{"@level":"info","@message":"c: Creation errored","hook":{"resource":{"addr":"c"}},"type":"apply_errored"}`,
 		`{"@level":"error","@message":"Error: no","diagnostic":{"severity":"error","summary":"no","detail":"capacity","address":"c"},"type":"diagnostic"}`,
 		`{"@level":"warn","@message":"Warning: old","diagnostic":{"severity":"warning","summary":"old","detail":""},"type":"diagnostic"}`,
@@ -29,7 +29,15 @@ func TestOutput(t *testing.T) {
 		r.line([]byte(line))
 	}
 	out := r.output
-	if diff := cmp.Diff([]string{"b"}, out.InFlight); diff != "" {
+	want := []Started{
+		{Address: "a", Action: "create", ID: "i-1", Ended: true},
+		{Address: "b", Action: "create"},
+		{Address: "c", Action: "create", Ended: true, Failed: true},
+	}
+	if diff := cmp.Diff(want, out.Changes); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[1:2], out.InFlight()); diff != "" {
 		t.Errorf("in flight (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]Diagnostic{{Summary: "no", Detail: "capacity", Address: "c"}}, out.Errors); diff != "" {
@@ -38,8 +46,8 @@ func TestOutput(t *testing.T) {
 	if diff := cmp.Diff(&Counts{Add: 1, Operation: "apply"}, out.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if out.Planned != 1 || out.Done != 1 || string(out.Outputs["x"].Value) != `"2"` {
-		t.Errorf("planned %d, done %d, outputs %v", out.Planned, out.Done, out.Outputs)
+	if out.Planned != 1 || string(out.Outputs["x"].Value) != `"2"` {
+		t.Errorf("planned %d, outputs %v", out.Planned, out.Outputs)
 	}
 	if diff := cmp.Diff("not json\n{\"not\": \"ours\"}\n", out.Text()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

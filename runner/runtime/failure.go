@@ -63,7 +63,7 @@ func Classify(exit Exit, output *Output) Failure {
 	switch {
 	case Transient(output):
 		return FailureRegistry
-	case len(output.InFlight) > 0 || fromProvider(output):
+	case len(output.InFlight()) > 0 || fromProvider(output):
 		return FailureProvider
 	default:
 		return FailureConfig

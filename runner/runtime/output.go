@@ -38,10 +38,9 @@ type Output struct {
 	Planned int
 	// Outputs are the root outputs that an apply reported.
 	Outputs map[string]Value
-	// InFlight are the resources whose change was started, and neither completed nor failed.
-	InFlight []string
-	// Done is the number of resources whose change completed.
-	Done int
+	// Changes are the changes to resources that were started, in that order. A runtime saves its state
+	// every 20 s and at its end: if it does not get there, none of them may be in a state.
+	Changes []Started
 	// State is the state that the runtime printed because it could save it nowhere.
 	State []byte
 
@@ -55,6 +54,20 @@ func TextOutput(text string) *Output {
 		o.text.add([]byte(strings.TrimRight(line, "\r\n")))
 	}
 	return o
+}
+
+// Started is a change to a resource.
+type Started struct {
+	Address string
+	Action  string // create, update, delete, …
+	ID      string // of the real object, when it was reported
+	Ended   bool   // it completed or failed, and the provider said so
+	Failed  bool
+}
+
+// InFlight are the changes that were started and did not end.
+func (o *Output) InFlight() []Started {
+	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Started) bool { return c.Ended })
 }
 
 func (o *Output) event(e Event) {
@@ -83,12 +96,18 @@ func (o *Output) apply(e Event) {
 	}
 	address := e.Hook.Resource.Addr
 	if e.Type == applyStart {
-		o.InFlight = append(o.InFlight, address)
+		o.Changes = append(o.Changes, Started{Address: address, Action: e.Hook.Action, ID: e.Hook.IDValue})
 		return
 	}
-	o.InFlight = slices.DeleteFunc(o.InFlight, func(a string) bool { return a == address })
-	if e.Type == applyComplete {
-		o.Done++
+	// The newest of an address: a replaced resource is deleted and created.
+	for i, c := range slices.Backward(o.Changes) {
+		if c.Address == address && !c.Ended {
+			o.Changes[i].Ended, o.Changes[i].Failed = true, e.Type == applyErrored
+			if e.Hook.IDValue != "" {
+				o.Changes[i].ID = e.Hook.IDValue
+			}
+			return
+		}
 	}
 }
 

@@ -52,8 +52,10 @@ func New(command []string, dir string, env Environ, stop *Stop) (*Runtime, error
 
 // Sink receives a step's output while it runs. Its methods are never called at the same time.
 type Sink interface {
-	Event(Event) // one line of the -json stream
-	Text(string) // any other line of either stream, without colour codes
+	// Event gets one line of the -json stream, and all that the step said up to it.
+	Event(e Event, sofar *Output)
+	// Text gets any other line of either stream, without colour codes.
+	Text(line string)
 }
 
 // Run runs one step and reads its output: JSON lines as events, anything else as text. The error says
@@ -120,7 +122,7 @@ func (r *reader) line(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.output.event(e)
-	r.sink.Event(e)
+	r.sink.Event(e, r.output)
 }
 
 func (r *reader) text(line []byte) {

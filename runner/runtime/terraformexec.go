@@ -125,5 +125,5 @@ var Discard Sink = discard{}
 
 type discard struct{}
 
-func (discard) Event(Event) {}
-func (discard) Text(string) {}
+func (discard) Event(Event, *Output) {}
+func (discard) Text(string)          {}

@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// maxPart is how much of a rescued state one Secret holds, in bytes: the API server's limit is 1 MiB for
+// all of its data.
+const maxPart = 1000 << 10
+
+// The marks of a rescue set.
+const (
+	rescueLabel       = "captf.io/rescue"
+	annotationSerial  = "captf.io/state-serial"
+	annotationLineage = "captf.io/state-lineage"
+	annotationDigest  = "captf.io/state-digest" // SHA-256 of the state, not compressed
+	annotationParts   = "captf.io/state-parts"
+	annotationTime    = "captf.io/rescued-at"
+)
+
+func (s unsavedState) digest() string {
+	sum := sha256.Sum256(s.bytes)
+	return hex.EncodeToString(sum[:])
+}
+
+// Rescue stores the state as a rescue set: Secrets that the runner writes itself, gzipped like the
+// backend's own, so that they can be restored like a backup.
+func (c *cluster) Rescue(ctx context.Context, state unsavedState) (where string, err error) {
+	var compressed bytes.Buffer
+	z := gzip.NewWriter(&compressed)
+	if _, err := z.Write(state.bytes); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	data := compressed.Bytes()
+	parts := (len(data) + maxPart - 1) / maxPart
+	for part := range parts {
+		secret := c.rescueSecret(state, part, parts)
+		secret.Data = map[string][]byte{"tfstate": data[part*maxPart : min(len(data), (part+1)*maxPart)]}
+		if err := c.createSecret(ctx, secret); err != nil {
+			return "", fmt.Errorf("Secret %s: %w", secret.Name, err)
+		}
+	}
+	return "Secret " + c.client.Namespace() + "/" + naming.RescueSecret(c.suffix, state.serial, 0), nil
+}
+
+func (c *cluster) rescueSecret(state unsavedState, part, parts int) *kube.Secret {
+	labels := maps.Clone(c.labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[rescueLabel] = "true"
+	return &kube.Secret{ObjectMeta: metav1.ObjectMeta{
+		Name: naming.RescueSecret(c.suffix, state.serial, part), Labels: labels,
+		Annotations: map[string]string{
+			annotationSerial: strconv.FormatUint(state.serial, 10), annotationLineage: state.lineage,
+			annotationDigest: state.digest(), annotationParts: strconv.Itoa(parts),
+			annotationTime: time.Now().UTC().Format(time.RFC3339),
+		},
+	}}
+}
+
+// createSecret repeats a creation that did not succeed while there is time. A Secret that is there with the
+// same digest is the answer that was lost; one with another digest is another rescue, and stays.
+func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
+	create := func() error {
+		_, err := c.client.Secrets(c.client.Namespace()).Create(ctx, secret, metav1.CreateOptions{})
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			there, errGet := c.client.Secrets(c.client.Namespace()).Get(ctx, secret.Name, metav1.GetOptions{})
+			if errGet == nil && there.Annotations[annotationDigest] == secret.Annotations[annotationDigest] {
+				return nil
+			}
+			return backoff.Permanent(err)
+		case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+			return backoff.Permanent(err)
+		}
+		return err
+	}
+	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(200*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
+	return backoff.Retry(create, backoff.WithContext(policy, ctx))
+}
