@@ -127,7 +127,7 @@ func (s *Server) awaitRule(ctx context.Context, namespace, account string, rule 
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: fmt.Sprintf("system:serviceaccount:%s:%s", namespace, account), ResourceAttributes: attributes,
 	}}
-	return wait.PollUntilContextTimeout(ctx, poll, startTimeout, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, poll, ruleTimeout, true, func(ctx context.Context) (bool, error) {
 		answer, err := s.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		return err == nil && answer.Status.Allowed, err
 	})

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -62,19 +64,45 @@ func allowed(t *testing.T, client kubernetes.Interface, what authorizationv1.Res
 	return answer.Status.Allowed
 }
 
-// TestRulesAreInForce calls at once with what Kubeconfig returned, many times, because the authorizer lags.
-func TestRulesAreInForce(t *testing.T) {
+func TestNamedRule(t *testing.T) {
 	s := Shared(t)
 	namespace := s.Namespace(t)
 	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"mine"}, Verbs: []string{"get"}}}
-	for range 20 {
-		secrets := clientOf(t, s.Kubeconfig(t, namespace, rules)).CoreV1().Secrets(namespace)
-		if _, err := secrets.Get(t.Context(), "mine", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Fatalf("get of an allowed Secret: %v; want NotFound", err)
-		}
-		if _, err := secrets.Get(t.Context(), "other", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
-			t.Fatalf("get of another Secret: %v; want Forbidden", err)
-		}
+	secrets := clientOf(t, s.Kubeconfig(t, namespace, rules)).CoreV1().Secrets(namespace)
+	if _, err := secrets.Get(t.Context(), "mine", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("get of an allowed Secret: %v; want NotFound", err)
+	}
+	if _, err := secrets.Get(t.Context(), "other", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("get of another Secret: %v; want Forbidden", err)
+	}
+}
+
+// TestAwaitRule grants a rule while awaitRule waits for it.
+func TestAwaitRule(t *testing.T) {
+	s := Shared(t)
+	namespace := s.Namespace(t)
+	account, err := s.account(t.Context(), namespace, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := s.RunnerRules()
+	var granting atomic.Bool
+	granted := make(chan error, 1)
+	go func() {
+		time.Sleep(10 * poll)
+		granting.Store(true)
+		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: account}, Rules: rules}
+		_, err := s.client.RbacV1().Roles(namespace).Update(t.Context(), role, metav1.UpdateOptions{})
+		granted <- err
+	}()
+	if err := s.awaitRule(t.Context(), namespace, account, rules[0]); err != nil {
+		t.Fatal(err)
+	}
+	if !granting.Load() {
+		t.Error("it returned before the rule was granted")
+	}
+	if err := <-granted; err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -133,6 +161,7 @@ func clientOf(t *testing.T, kubeconfig string) *kubernetes.Clientset {
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.QPS = -1 // no rate limit
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

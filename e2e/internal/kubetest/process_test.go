@@ -2,7 +2,7 @@ package kubetest
 
 import (
 	"bufio"
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,12 +43,24 @@ func TestChildDiesWithTheTestProcess(t *testing.T) {
 	}
 }
 
-// awaitGone waits until a process is gone. One that stays fails the test by its timeout.
+// awaitGone waits until the kernel has ended a process.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && t.Context().Err() == nil {
+	for range 500 {
+		if !runs(pid) {
+			return
+		}
 		time.Sleep(poll)
 	}
+	t.Errorf("process %d still runs", pid)
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// runs reports whether a process is there, and not a zombie that init has yet to reap.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
 }
 
 func TestEndedProcessShowsItsLog(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // A start takes seconds on an idle machine; the limit is for one that also builds.
 const (
 	startTimeout = 2 * time.Minute
+	ruleTimeout  = 30 * time.Second
 	poll         = 20 * time.Millisecond
 )
 
