@@ -116,6 +116,7 @@ func (r *run) applyApproved(ctx context.Context) error {
 		r.res.Changes = &result.Changes{}
 		return nil
 	}
+	r.toApply = len(shown.summary.Resources)
 	saved := func(a runtime.Args) []string { return a.ApplyPlan(r.work.plan()) }
 	return r.change(ctx, step{name: "apply", locks: true, args: saved})
 }

@@ -55,6 +55,7 @@ type Options struct {
 	Image            string
 	EventObject      string
 	JobName          string
+	JobUID           string
 	Result           string
 	RescueDir        string
 	DebugLog         string

@@ -22,8 +22,10 @@ import (
 type Host struct {
 	Environ []string // as os.Environ gives it
 	Out     io.Writer
-	Log     *slog.Logger
-	Stop    *runtime.Stop // its budget is --stop-timeout
+	// Terminal says that a person reads Out: it gets a live line of progress.
+	Terminal bool
+	Log      *slog.Logger
+	Stop     *runtime.Stop // its budget is --stop-timeout
 }
 
 // run is one run of one operation.
@@ -34,6 +36,8 @@ type run struct {
 	stop *runtime.Stop
 
 	redact   *redact.Redactor
+	console  *console
+	notifier *notifier // nil when nobody wants events
 	work     workspace
 	module   *root.Module
 	backend  backend
@@ -44,6 +48,7 @@ type run struct {
 	planKey  []byte
 	restored []byte // the state that a restore pushes
 	budget   lockBudget
+	toApply  int // changes of the plan that is being applied, when it was made before
 	outputs  map[string]runtime.Value
 
 	ownLock   string // the lock that a child of this run was seen to hold
@@ -93,8 +98,9 @@ func newRun(o Options, host Host) *run {
 	secrets := redact.New()
 	return &run{
 		opts: o, host: host, stop: host.Stop, redact: secrets,
-		log:    slog.New(redacting{host.Log.Handler(), secrets}),
-		budget: lockBudget{total: o.LockTimeout},
+		console: &console{out: host.Out, redact: secrets, terminal: host.Terminal},
+		log:     slog.New(redacting{host.Log.Handler(), secrets}),
+		budget:  lockBudget{total: o.LockTimeout},
 		res: &result.Result{
 			Version: result.Version, Op: string(o.Op),
 			Image:   result.Image{Ref: o.Image},
@@ -124,6 +130,7 @@ func (r *run) execute(ctx context.Context) error {
 		return r.dryRun()
 	}
 	defer r.removePlan()
+	r.notify("RunStarted", string(r.opts.Op))
 	return r.operate(ctx)
 }
 
@@ -211,6 +218,10 @@ func (r *run) prepareBackend() error {
 	if cluster != nil {
 		r.keeper = cluster
 	}
+	if err != nil || r.opts.DryRun {
+		return err
+	}
+	r.notifier, err = startNotifier(cluster, r.opts.EventObject, r.opts.JobName)
 	return err
 }
 
@@ -273,8 +284,20 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
 	}
+	r.overflow()
 	r.write(false)
+	r.announceEnd()
+	r.notifier.close()
 	return r.res, err
+}
+
+// announceEnd is the event about the end of the run.
+func (r *run) announceEnd() {
+	if e := r.res.Error; e != nil {
+		r.warn("RunFinished", fmt.Sprintf("%s: %s: %s", r.opts.Op, e.Kind, e.Tail))
+		return
+	}
+	r.notify("RunFinished", fmt.Sprintf("%s: %s", r.opts.Op, r.outcome()))
 }
 
 // errorOf is what the result says of a failure, without secrets.

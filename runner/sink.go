@@ -1,13 +1,10 @@
 package runner
 
 import (
-	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/runtime"
 )
 
@@ -16,11 +13,14 @@ const lockThreshold = 400 * time.Millisecond
 
 // sink prints a step's output, without secrets, and measures how long the step waited for the lock.
 type sink struct {
-	out     io.Writer
-	redact  *redact.Redactor
-	waiting func()                  // a wait for the lock begins
-	locked  func()                  // the step has the lock; called once
-	journal func([]runtime.Started) // a change to a resource began or ended
+	console  *console
+	progress *progress
+	waiting  func()                  // a wait for the lock begins
+	locked   func()                  // the step has the lock; called once
+	journal  func([]runtime.Started) // a change to a resource began or ended
+
+	hold bool     // text is only worth showing when the step fails
+	held []string // that text
 
 	mu          sync.Mutex
 	waitStarted time.Time
@@ -33,17 +33,29 @@ func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
 		s.locked()
 		s.locked = nil
 	}
+	s.progress.see(e, sofar)
 	if e.ChangesResource() {
 		s.journal(sofar.Changes)
 	}
 	if text := e.Text(); text != "" {
-		s.print(text)
+		s.console.Print(text)
 	}
 }
 
 func (s *sink) Text(line string) {
 	s.waitLine(strings.HasPrefix(line, "Acquiring state lock."))
-	s.print(line)
+	if s.hold {
+		s.held = append(s.held, line)
+		return
+	}
+	s.console.Print(line)
+}
+
+// show prints what was held back.
+func (s *sink) show() {
+	if len(s.held) > 0 {
+		s.console.Print(strings.Join(s.held, "\n"))
+	}
 }
 
 // waitLine starts or ends the measured wait: the line after the announcement is printed when the lock is
@@ -79,8 +91,4 @@ func (s *sink) stillWaiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.waitStarted.IsZero()
-}
-
-func (s *sink) print(text string) {
-	fmt.Fprintln(s.out, s.redact.String(text))
 }

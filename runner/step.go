@@ -43,10 +43,12 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		}
 		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
 			r.ended(exit, output)
+			r.notify("StepSucceeded", s.name)
 			return done{code: exit.Code, output: output}, nil
 		}
 		f := r.stepFailure(s.name, exit, output)
 		if f.reason != result.ReasonLocked {
+			r.warn("StepFailed", f.Error())
 			r.afterFailure(ctx, f, exit, output)
 			return done{}, f
 		}
@@ -77,7 +79,10 @@ func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output 
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	out := &sink{out: r.host.Out, redact: r.redact, locked: r.observeLock, journal: r.journal}
+	out := &sink{
+		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
+		hold: s.name == stepInit && r.opts.Local,
+	}
 	limit := r.budget.left() + pollingStep
 	out.waiting = func() {
 		// A runtime that waits longer than it was told to is stopped.
@@ -91,10 +96,15 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	if s.quiet {
 		to = runtime.Discard
 	}
-	r.log.Debug("step", "name", s.name)
+	r.notify("StepStarted", s.name)
+	end := r.tell(out.progress)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
+	end()
 	r.budget.use(out.lockWait())
 	r.observing.Wait()
+	if err != nil || exit.Code != 0 {
+		out.show()
+	}
 	return exit, output, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
@@ -97,6 +98,9 @@ func listChanges(changes []result.Change, total int) string {
 }
 
 func (r *run) printOutputs(w io.Writer) {
+	if r.opts.Op == naming.Destroy {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.outputs)) {
 		value := string(r.outputs[name].Value)
 		var text string

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/captf/captf-runner/runner"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -39,7 +41,9 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	defer runtime.EndDescendants()
 	stop := runtime.NewStop(o.StopTimeout)
 	defer watchSignals(stop, log)()
-	res, err := runner.Run(context.Background(), o, runner.Host{Environ: environ, Out: stdout, Log: log, Stop: stop})
+	res, err := runner.Run(context.Background(), o, runner.Host{
+		Environ: environ, Out: stdout, Terminal: isTerminal(stdout), Log: log, Stop: stop,
+	})
 	if err != nil {
 		fmt.Fprintf(stderr, "captf-runner: %v\n", err)
 	}
@@ -88,4 +92,9 @@ func watchSignals(stop *runtime.Stop, log *slog.Logger) (cancel func()) {
 		}
 	}()
 	return func() { signal.Stop(signals) }
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }

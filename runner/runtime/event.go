@@ -85,6 +85,9 @@ func (e Event) ChangesResource() bool {
 	return false
 }
 
+// Starts tells a change that begins from one that ends.
+func (e Event) Starts() bool { return e.Type == applyStart }
+
 // ParseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
 // configuration, a crash, output of a wrapper): those are not ok, and text.
 func ParseEvent(line []byte) (e Event, ok bool) {

@@ -1,0 +1,46 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/captf/captf-runner/runner/redact"
+)
+
+// console prints whole lines without secrets, and on a terminal a live line below them.
+type console struct {
+	out      io.Writer
+	redact   *redact.Redactor
+	terminal bool
+
+	mu    sync.Mutex
+	alive bool // a live line is shown
+}
+
+// Print prints lines for good.
+func (c *console) Print(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+	fmt.Fprintln(c.out, c.redact.String(text))
+}
+
+// Live shows a line until the next Print or Live; empty removes it. It does nothing when there is no terminal.
+func (c *console) Live(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+	if c.terminal && text != "" {
+		fmt.Fprint(c.out, c.redact.String(text))
+		c.alive = true
+	}
+}
+
+// clear removes the live line: carriage return, erase to the end of the line.
+func (c *console) clear() {
+	if c.alive {
+		fmt.Fprint(c.out, "\r\x1b[K")
+		c.alive = false
+	}
+}
