@@ -165,7 +165,9 @@ func TestHostileEnvironment(t *testing.T) {
 		before := clusterObjects(t)
 
 		o := f.must(t, 0, "apply")
-		tr.check(t, o, calls.calls(t), "init apply")
+		made := calls.calls(t)
+		tr.check(t, o, made, "init apply")
+		checkSet(t, f, made)
 		state := f.backend.state(t)
 		if diff := cmp.Diff(both, parseState(t, state).addresses()); diff != "" {
 			t.Errorf("resources in the state (-want +got):\n%s", diff)
@@ -268,6 +270,27 @@ func (tr *trap) checkCall(t *testing.T, c call) {
 	}
 	if arg := strings.Join(c.args, " "); strings.Contains(arg, marker) || strings.Contains(arg, "correct-horse-battery") {
 		t.Errorf("%s has a secret or hostile value in its arguments: %s", c.step(), arg)
+	}
+}
+
+// checkSet looks at what the runner sets for every command.
+func checkSet(t *testing.T, f *fixture, calls []call) {
+	t.Helper()
+	work := filepath.Join(f.dir, "work")
+	want := map[string]string{
+		"HOME": work, "TF_DATA_DIR": filepath.Join(work, ".terraform"), "TF_CLI_CONFIG_FILE": filepath.Join(work, "cli.tfrc"),
+		"TMPDIR": filepath.Join(work, "tmp"), "TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1",
+	}
+	for _, c := range calls {
+		got := map[string]string{}
+		for name := range want {
+			if value, ok := c.env[name]; ok {
+				got[name] = value
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("environment of %s (-want +got):\n%s", c.step(), diff)
+		}
 	}
 }
 
