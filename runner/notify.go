@@ -82,10 +82,14 @@ func (n *notifier) close() {
 }
 
 // notify queues an event for those who watch the object.
-func (r *run) notify(reason, message string) { r.notifier.add("Normal", reason, r.redact.String(message)) }
+func (r *run) notify(reason, message string) {
+	r.notifier.add("Normal", reason, r.redact.String(message))
+}
 
 // warn is notify for what somebody should look at.
-func (r *run) warn(reason, message string) { r.notifier.add("Warning", reason, r.redact.String(message)) }
+func (r *run) warn(reason, message string) {
+	r.notifier.add("Warning", reason, r.redact.String(message))
+}
 
 // add never waits: when the queue is full the event is dropped.
 func (n *notifier) add(kind, reason, message string) {

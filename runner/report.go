@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// update changes the result. While a step runs, its output and the looks at the lock do that as well.
+func (r *run) update(change func(*result.Result)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r.res)
+}
+
+// save writes the result as it is so far, marked as partial.
+func (r *run) save() { r.write(true) }
+
+func (r *run) write(partial bool) {
+	if r.file == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.res.Lock.WaitedSeconds = result.Seconds(r.budget.used)
+	if err := r.file.Write(r.res, partial); err != nil {
+		r.log.Error("the result could not be written", "file", r.opts.Result, "error", err)
+	}
+}
+
+// finish completes the result and writes it for the last time.
+func (r *run) finish(err error) (*result.Result, error) {
+	if err != nil {
+		f := asFailure(err, r.stop)
+		r.res.Error = r.errorOf(f)
+		err = fmt.Errorf("%s: %w", r.subject(), f)
+	}
+	if r.local != nil && r.rt != nil && !r.opts.DryRun {
+		r.summarise(context.Background())
+	}
+	r.overflow()
+	r.write(false)
+	r.announceEnd()
+	r.notifier.close()
+	return r.res, err
+}
+
+// announceEnd is the event about the end of the run.
+func (r *run) announceEnd() {
+	if e := r.res.Error; e != nil {
+		r.warn("RunFinished", fmt.Sprintf("%s: %s: %s", r.opts.Op, e.Kind, e.Tail))
+		return
+	}
+	r.notify("RunFinished", fmt.Sprintf("%s: %s", r.opts.Op, r.outcome()))
+}
+
+// errorOf is what the result says of a failure, without secrets.
+func (r *run) errorOf(f *failure) *result.Error {
+	e := &result.Error{Kind: f.kind, Reason: f.reason, Step: f.step, Tail: result.Tail(r.redact.String(cmp.Or(f.tail, f.err.Error())))}
+	for _, resource := range f.resources {
+		resource.Summary = r.redact.String(resource.Summary)
+		e.Resources = append(e.Resources, resource)
+	}
+	return e
+}
+
+// subject names the run in messages, as far as it is known.
+func (r *run) subject() string {
+	op := cmp.Or(string(r.opts.Op), "run")
+	if object := r.object(); object != "" {
+		return op + ": " + object
+	}
+	return op
+}
+
+// object names what the run is about.
+func (r *run) object() string {
+	switch {
+	case r.local != nil:
+		return r.local.name
+	case r.backend.kind == "":
+		return ""
+	}
+	return r.backend.String()
+}

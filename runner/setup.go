@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/plan"
+	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// prepare does all that comes before the first step, and finds what is wrong with the options, the
+// image and the configuration.
+func (r *run) prepare(ctx context.Context) error {
+	var err error
+	if r.opts, err = r.opts.absolute(); err != nil {
+		return err
+	}
+	r.redact.Add(redact.FromEnv(r.host.Environ)...)
+	if err := checkLayout(r.opts.Module); err != nil {
+		return err
+	}
+	if err := r.prepareInputs(); err != nil {
+		return err
+	}
+	if err := r.prepareRoot(ctx); err != nil {
+		return err
+	}
+	return r.prepareRuntime()
+}
+
+// prepareInputs reads what an operation needs besides the root.
+func (r *run) prepareInputs() (err error) {
+	if r.opts.PlanKeyFile != "" {
+		if r.planKey, err = plan.ReadKey(r.opts.PlanKeyFile); err != nil {
+			return usagef("--plan-key-file: %w", err)
+		}
+	}
+	if r.opts.Op == naming.Restore {
+		if r.restored, err = readRestore(filepath.Join(r.opts.Config, "restore"), r.opts.RestoreChunks); err != nil {
+			return err
+		}
+	}
+	if r.backend, err = newBackend(r.opts.Backend, r.opts.BackendConfig, podNamespace(r.host.Environ)); err != nil {
+		return err
+	}
+	r.redact.Add(r.backend.secrets()...)
+	return nil
+}
+
+// prepareRoot makes the directory that every step runs in.
+func (r *run) prepareRoot(ctx context.Context) error {
+	r.work = workspace{dir: r.opts.Workdir, root: filepath.Join(r.opts.Workdir, "root")}
+	if r.opts.Local {
+		return r.prepareLocal(ctx)
+	}
+	if err := r.work.make(r.log); err != nil {
+		return err
+	}
+	if err := r.work.copyConfig(r.opts.Config); err != nil {
+		return err
+	}
+	return r.prepareBackend()
+}
+
+// prepareBackend ties the root to its backend.
+func (r *run) prepareBackend() error {
+	var err error
+	if r.module, err = scanRoot(r.work.root); err != nil {
+		return err
+	}
+	kind, note, err := declareBackend(r.module, r.work.root, r.backend.kind)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		r.log.Info(note)
+	}
+	if r.backend.kind == "" {
+		if r.backend, err = newBackend(kind, r.opts.BackendConfig, podNamespace(r.host.Environ)); err != nil {
+			return err
+		}
+		r.redact.Add(r.backend.secrets()...)
+	}
+	cluster, err := newCluster(r.backend, r.log)
+	if cluster != nil {
+		r.keeper = cluster
+	}
+	if err != nil || r.opts.DryRun {
+		return err
+	}
+	r.notifier, err = startNotifier(cluster, r.opts.EventObject, r.opts.JobName)
+	return err
+}
+
+// prepareRuntime finds the runtime and makes its environment.
+func (r *run) prepareRuntime() error {
+	mirror, err := mirrorOf(r.opts.Providers)
+	if err != nil {
+		return err
+	}
+	r.res.Image.ProvidersMirror = mirror != ""
+	if err := r.work.writeCLIConfig(mirror); err != nil {
+		return err
+	}
+	if err := r.collectVariables(); err != nil {
+		return err
+	}
+	env := runtime.NewEnviron(r.host.Environ, r.work.environment(r.host.Environ, r.backend.env, r.opts.DebugLog))
+	r.res.Env = &result.Env{Dropped: env.Dropped}
+	if len(env.Dropped) > 0 {
+		r.log.Warn("variables of the environment that would change what runs were dropped", "names", env.Dropped)
+	}
+	r.rt, err = runtime.New(r.opts.Bin, r.work.root, env, r.stop)
+	if err != nil {
+		return err
+	}
+	r.res.Runtime.Command = r.rt.Command
+	r.save()
+	return nil
+}
