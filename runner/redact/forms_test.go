@@ -59,6 +59,7 @@ var awkward = []string{
 	`quote " backslash \ slash /`,
 	"<html> & 'quotes'",
 	`<a href="x&y">`,
+	"nul\x00 back\bspace <&>",
 	"${interpolated} %{if} $${twice} $ { %",
 	"tab\tcr\rbell\a nul\x00 line\u2028sep",
 	"plus+equals=colon:at@semi;comma,question?hash#percent%20",

@@ -44,6 +44,7 @@ func TestString(t *testing.T) {
 		{"line with another indentation", []string{"{\r\n  \"k\": 12345\r\n}"}, "      \"k\": 12345", "      (sensitive)"},
 		{"short lines stay", []string{"abc\ntrue\nlong enough"}, "abc true", "abc true"},
 		{"whole multi-line value", []string{"abc\ndef"}, "abc\ndef", "(sensitive)"},
+		{"line in normal form", []string{"a \"e\u0301\"\nsecond line"}, "> a \"\u00e9\"", "> (sensitive)"},
 		{"short lines together", []string{"\nab\ncd\n"}, "[ab\ncd]", "[(sensitive)]"},
 		{"base64 with its padding", []string{"s3cr3ts"}, "czNjcjN0cw== czNjcjN0cw", "(sensitive) (sensitive)"},
 		{"base64 for URLs with its padding", []string{"\xff\xef\xfe\xfb"}, "/+/++w== _-_--w== _-_--w", "(sensitive) (sensitive) (sensitive)"},

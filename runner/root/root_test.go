@@ -86,6 +86,7 @@ func TestScanBackend(t *testing.T) {
 
 		{name: "fault before the backend", files: map[string]string{"main.tf": "locals {\n x = = 1\n}\nterraform {\n backend \"s3\" {}\n}\n"}, backend: backend("s3", "main.tf", 5), broken: []string{"main.tf"}},
 		{name: "fault after the backend", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}\nlocals {\n x = = 1\n}\n"}, backend: backend("s3", "main.tf", 2), broken: []string{"main.tf"}},
+		{name: "label on the terraform block", files: map[string]string{"main.tf": "terraform \"x\" {\n backend \"s3\" {}\n}"}, broken: []string{"main.tf"}},
 		{name: "backend without a type", files: map[string]string{"main.tf": "terraform {\n backend {}\n}"}, broken: []string{"main.tf"}},
 		{name: "invalid UTF-8", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}\n\xff\xfe\n"}, backend: backend("s3", "main.tf", 2), broken: []string{"main.tf"}},
 		{name: "invalid UTF-8 in a comment", files: map[string]string{"main.tf": "# \xff\nterraform {\n backend \"s3\" {}\n}\n"}, backend: backend("s3", "main.tf", 3)},
