@@ -23,6 +23,8 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	defer reportPanic(&code, stderr)
 	// A closed pipe behind our output must not end a run: the child would be left alone.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	dropOwnEnvironment(environ)
 
 	var o runner.Options
@@ -34,13 +36,13 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	case err != nil:
 		return refuse(o, err, stderr)
 	}
-	log := slog.New(slog.NewTextHandler(stderr, nil))
+	log := newLog(stderr, o.Local)
 	if err := runtime.Adopt(); err != nil {
 		log.Warn("orphans of the runtime cannot be adopted, so some may outlive the run", "error", err)
 	}
 	defer runtime.EndDescendants()
 	stop := runtime.NewStop(o.StopTimeout)
-	defer watchSignals(stop, log)()
+	defer watchSignals(signals, stop, log)()
 	res, err := runner.Run(context.Background(), o, runner.Host{
 		Environ: environ, Out: stdout, Terminal: isTerminal(stdout), Log: log, Stop: stop,
 	})
@@ -81,9 +83,7 @@ func dropOwnEnvironment(environ []string) {
 }
 
 // watchSignals turns the first SIGTERM, SIGINT or SIGHUP into the stop request. Later ones change nothing.
-func watchSignals(stop *runtime.Stop, log *slog.Logger) (cancel func()) {
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) (cancel func()) {
 	go func() {
 		for s := range signals {
 			if stop.Request(fmt.Errorf("%w: %s", runner.ErrSignal, s)) {
@@ -92,6 +92,17 @@ func watchSignals(stop *runtime.Stop, log *slog.Logger) (cancel func()) {
 		}
 	}()
 	return func() { signal.Stop(signals) }
+}
+
+// newLog logs as text. A person who watches a local run has no use for the time.
+func newLog(w io.Writer, local bool) *slog.Logger {
+	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
+		if local && len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 }
 
 func isTerminal(w io.Writer) bool {

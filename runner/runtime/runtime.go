@@ -36,7 +36,10 @@ func New(command []string, dir string, env Environ, stop *Stop) (*Runtime, error
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil, fmt.Errorf("%w: %s is not on PATH", ErrNotExecutable, command[0])
+		}
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %s is not there", ErrNotExecutable, command[0])
 		}
 		return nil, fmt.Errorf("%w: %w", ErrNotExecutable, err)
