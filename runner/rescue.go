@@ -148,7 +148,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	case exit.Code == 0:
 		return nil
 	}
-	err = errors.New(r.redact.String(result.Tail(output.Tail())))
+	err = errors.New(result.Tail(r.redact.String(output.Tail())))
 	if refused.MatchString(err.Error()) {
 		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
 	}

@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/plan"
@@ -18,7 +20,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.opts, err = r.opts.absolute(); err != nil {
 		return err
 	}
-	r.redact.Add(redact.FromEnv(r.host.Environ)...)
+	r.redact.Add(redact.FromEnv(foreign(r.host.Environ))...)
 	if err := checkLayout(r.opts.Module); err != nil {
 		return err
 	}
@@ -120,4 +122,10 @@ func (r *run) prepareRuntime() error {
 	r.res.Runtime.Command = r.rt.Command
 	r.save()
 	return nil
+}
+
+// foreign leaves out the runner's own variables: what is secret in them is known by its flag, and a
+// path in CAPTF_PLAN_KEY_FILE is none.
+func foreign(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool { return strings.HasPrefix(pair, "CAPTF_") })
 }
