@@ -1,50 +1,64 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/root"
 )
 
-// collectVariables finds the variable files of the run, and keeps the values of sensitive variables
-// out of all that is printed.
+// autoLoaded are the variables files that a runtime reads without being told.
+var autoLoaded = []string{"terraform.tfvars", varFile, "*.auto.tfvars", "*.auto.tfvars.json"}
+
+// collectVariables finds the variables files of the run, and keeps the values of sensitive variables out of
+// all that is printed.
 func (r *run) collectVariables() error {
 	r.varFiles = nil
 	if _, err := os.Stat(filepath.Join(r.work.root, varFile)); err == nil {
 		r.varFiles = append(r.varFiles, varFile)
 	}
 	r.varFiles = append(r.varFiles, r.opts.VarFiles...)
-	for _, file := range r.varFiles {
-		path := file
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(r.work.root, path)
+	for name, variable := range r.module.Variables {
+		if r.sensitive(name) {
+			r.redact.Add(variable.Default...)
 		}
-		if err := r.redactVariables(path); err != nil {
-			return err
+	}
+	files := r.opts.VarFiles
+	for _, pattern := range autoLoaded {
+		found, err := filepath.Glob(filepath.Join(r.work.root, pattern))
+		if err != nil {
+			return fmt.Errorf("variables: %w", err)
+		}
+		files = append(files[:len(files):len(files)], found...)
+	}
+	for _, file := range files {
+		if err := r.redactFile(file); err != nil {
+			return fmt.Errorf("variables: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *run) redactVariables(path string) error {
-	if !strings.HasSuffix(path, ".json") {
-		return nil // a plan names the sensitive values of the others
+// redactFile hides the sensitive values of one variables file.
+func (r *run) redactFile(path string) error {
+	if strings.HasSuffix(path, ".json") {
+		data, err := os.ReadFile(path)
+		r.redact.Add(redact.FromVariables(data, r.sensitive)...)
+		return err
 	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	values, err := root.Values(path)
+	for name, leaves := range values {
+		if r.sensitive(name) {
+			r.redact.Add(leaves...)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("variables: %w", err)
-	}
-	sensitive := func(name string) bool {
-		return redact.SecretName(name) || r.module.Variables[name].Sensitive
-	}
-	r.redact.Add(redact.FromVariables(data, sensitive)...)
-	return nil
+	return err
+}
+
+// sensitive tells whether a root variable's value is a secret: by its name, or because it is declared so.
+func (r *run) sensitive(name string) bool {
+	return redact.SecretName(name) || r.module.Variables[name].Sensitive
 }

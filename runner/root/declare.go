@@ -27,6 +27,7 @@ var (
 	variableSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 		{Name: "sensitive"},
 		{Name: "type"},
+		{Name: "default"},
 	}}
 )
 
@@ -88,6 +89,9 @@ func (d *declarations) addVariable(block *hcl.Block, src []byte) hcl.Diagnostics
 	}
 	if a := content.Attributes["type"]; a != nil {
 		v.Type = typeText(a.Expr, src)
+	}
+	if a := content.Attributes["default"]; a != nil {
+		v.Default = leaves(a.Expr)
 	}
 	d.variables[block.Labels[0]] = v
 	return diags

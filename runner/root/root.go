@@ -12,6 +12,7 @@ package root
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 )
 
 // Module is what the top-level configuration files of a directory declare.
@@ -49,6 +50,8 @@ type Variable struct {
 	Sensitive bool
 	// Type is the type constraint as it is written, "" without one.
 	Type string
+	// Default are the strings and numbers in the default value, at any depth.
+	Default []string
 }
 
 // Scan reads the configuration files at the top level of dir as OpenTofu does: a .tofu file
@@ -116,6 +119,7 @@ func (m *Module) addVariables(variables map[string]Variable) {
 	for name, v := range variables {
 		known := m.Variables[name]
 		v.Sensitive = v.Sensitive || known.Sensitive
+		v.Default = slices.Concat(known.Default, v.Default) // whichever counts, neither may be shown
 		if v.Type == "" {
 			v.Type = known.Type
 		}

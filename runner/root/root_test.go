@@ -214,7 +214,7 @@ func TestScanVariables(t *testing.T) {
 		{"override keeps what it does not say", map[string]string{
 			"a.tf":          "variable \"a\" {\n type = string\n sensitive = true\n}\nvariable \"b\" {\n type = string\n}",
 			"a_override.tf": "variable \"a\" {\n default = 1\n}\nvariable \"b\" {\n sensitive = true\n type = number\n}"},
-			map[string]Variable{"a": {Sensitive: true, Type: "string"}, "b": {Sensitive: true, Type: "number"}}},
+			map[string]Variable{"a": {Sensitive: true, Type: "string", Default: []string{"1"}}, "b": {Sensitive: true, Type: "number"}}},
 		{"declared twice", map[string]string{"a.tf": "variable \"a\" {\n sensitive = true\n}\nvariable \"a\" {}"},
 			map[string]Variable{"a": {Sensitive: true}}},
 	}
