@@ -77,6 +77,9 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 		return f
 	}
 	class := runtime.Classify(exit, out)
+	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
+		class = runtime.FailureLocked // it waited longer than it was told to
+	}
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail()}
 	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, advice[class])
 	if exit.Signal != 0 {

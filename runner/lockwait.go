@@ -58,7 +58,7 @@ func (r *run) pause(ctx context.Context, step string, holder *lock.Info) error {
 		return nil
 	case r.stop.Cause() != nil:
 		return interrupted(r.stop, step, "waiting for the lock")
-	case errors.Is(err, errNotFree):
+	case errors.Is(context.Cause(ctx), errNotFree):
 		if wait.Holder.ID != "" {
 			r.setHolder(&wait.Holder)
 		}

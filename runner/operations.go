@@ -40,6 +40,9 @@ func (r *run) operate(ctx context.Context) error {
 
 // initialise runs init, and beside it asks for the version, which only informs the result.
 func (r *run) initialise(ctx context.Context) error {
+	if err := r.checkSelector(ctx); err != nil {
+		return err
+	}
 	r.adoptEarlierLock(ctx)
 	if err := r.clearBeforeInit(ctx); err != nil {
 		return err

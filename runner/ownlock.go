@@ -20,8 +20,8 @@ func (r *run) observeLock() {
 		ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 		defer cancel()
 		holder, err := r.keeper.Holder(ctx)
-		if err != nil || holder == nil {
-			return
+		if err != nil || holder == nil || !onThisHost(holder) {
+			return // somebody took the lock away in this moment
 		}
 		r.update(func(res *result.Result) {
 			r.ownLock = holder.ID
@@ -61,11 +61,17 @@ func (r *run) adoptEarlierLock(ctx context.Context) {
 	if err != nil || holder == nil {
 		return
 	}
-	if host, err := os.Hostname(); err != nil || host == "" || holder.Host() != host {
+	if !onThisHost(holder) {
 		return
 	}
 	r.log.Warn("an earlier container of this pod left the state locked: its lock is released first", "holder", holder.String())
 	r.opts.ForceUnlock = holder.ID
+}
+
+// onThisHost tells whether the lock was taken in this pod: its hostname is its own.
+func onThisHost(holder *lock.Info) bool {
+	host, err := os.Hostname()
+	return err == nil && host != "" && holder.Host() == host
 }
 
 func inPod(environ []string) bool {

@@ -31,7 +31,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		if r.stop.Cause() != nil {
 			return done{}, interrupted(r.stop, s.name, "not started")
 		}
-		if s.locks {
+		if s.locks || attempt > 1 {
 			if err := r.awaitLock(ctx, s.name); err != nil {
 				return done{}, err
 			}
@@ -62,6 +62,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 // fails at once, and init does whenever it has to make the first state.
 func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) error {
 	r.lookAtLock(ctx, output)
+	r.correctUnlock()
 	left := r.budget.left()
 	if left < time.Second {
 		f := r.lockedFailure(name)

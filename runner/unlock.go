@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -24,8 +26,12 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	}
 	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
 	if err != nil {
-		return &failure{kind: result.KindStep, reason: result.ReasonRBAC, step: stepForceUnlock,
+		f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock,
 			err: fmt.Errorf("release lock %s of a state that does not exist: %w", r.opts.ForceUnlock, err)}
+		if apierrors.IsForbidden(err) {
+			f.reason = result.ReasonRBAC
+		}
+		return f
 	}
 	r.setUnlock(unlock)
 	return nil
@@ -41,12 +47,13 @@ func (r *run) forceUnlock(ctx context.Context) error {
 	if r.stop.Cause() != nil {
 		return interrupted(r.stop, stepForceUnlock, "not started")
 	}
-	if before, ok := r.judge(ctx); ok && before.Outcome != lock.Released {
+	before, looked := r.judge(ctx)
+	if looked && before.Outcome != lock.Released {
 		r.setUnlock(before)
 		return nil
 	}
-	if r.local != nil {
-		return r.releaseLocal(ctx)
+	if _, leases := r.keeper.(*cluster); looked && !leases {
+		return r.releaseByServer(ctx)
 	}
 	start := time.Now()
 	code, text, err := r.rt.ForceUnlock(ctx, id)
@@ -60,9 +67,9 @@ func (r *run) forceUnlock(ctx context.Context) error {
 	return r.afterUnlock(ctx, code, text)
 }
 
-// releaseLocal releases the lock in the state server that is part of this run: Terraform's own
-// force-unlock tells an http backend no ID, so it would prove nothing.
-func (r *run) releaseLocal(ctx context.Context) error {
+// releaseByServer has the state server release the lock: Terraform's force-unlock tells an http backend no
+// ID, so it proves nothing, and a server that checks IDs refuses it.
+func (r *run) releaseByServer(ctx context.Context) error {
 	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
 	if err != nil {
 		return &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
@@ -91,7 +98,12 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 
 // afterUnlock decides what the command did: by a look at the lock, else by its text.
 func (r *run) afterUnlock(ctx context.Context, code int, text string) error {
-	if after, ok := r.judge(ctx); ok && after.Outcome != lock.Released {
+	switch after, looked := r.judge(ctx); {
+	case looked && after.Outcome == lock.Released && code == 0:
+		// It says that it did, and the same ID still holds the lock.
+		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
+		return nil
+	case looked && after.Outcome != lock.Released:
 		if code == 0 && after.Outcome == lock.AlreadyUnlocked {
 			after.Outcome = lock.Released
 		}
@@ -103,6 +115,15 @@ func (r *run) afterUnlock(ctx context.Context, code int, text string) error {
 		return nil
 	}
 	return r.stepFailure(stepForceUnlock, runtime.Exit{Code: code}, runtime.TextOutput(text))
+}
+
+// correctUnlock is for a server that refused to release the very lock that it now says is held: Terraform
+// sends an http backend no ID, so the server could not tell whose lock it was.
+func (r *run) correctUnlock() {
+	u := r.res.Lock.ForceUnlock
+	if u != nil && u.Outcome == result.OutcomeHeldByOther && u.ID == r.res.Lock.ID {
+		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
+	}
 }
 
 func (r *run) setUnlock(u lock.Unlock) {

@@ -23,30 +23,39 @@ const (
 	FailureKilled     Failure = "killed"      // the memory limit, probably
 )
 
+// printed matches a message as a runtime prints it. It wraps the lines of its readable text, so any space
+// can be the end of a line.
+func printed(pattern string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`))
+}
+
 // texts are the messages of both runtimes, in the order of their weight: a run that lost its lock
 // and could not save its state has first of all a state that is not saved.
 var texts = []struct {
 	failure Failure
 	match   *regexp.Regexp
 }{
-	{FailureStateWrite, regexp.MustCompile(`Failed to (save state|persist state|create local state file)|Error saving state`)},
-	{FailureLockLost, regexp.MustCompile(`Error releasing the state lock`)},
-	{FailureRBAC, regexp.MustCompile(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
-	{FailureLocked, regexp.MustCompile(`Error acquiring the state lock|state is already locked|remote state already locked|state already locked`)},
-	{FailureBackend, regexp.MustCompile(`(?s)(Error (refreshing|loading) state|Failed to (get|load|refresh) (existing )?(state|workspaces)|Error inspecting states|Error reading state|dial tcp).*` + unreachable)},
-	{FailureBackend, regexp.MustCompile(`(Error (refreshing|loading) state|Failed to (get|load|refresh) state|Error inspecting states).*(HTTP (response code|error):? ?5\d\d|giving up after)`)},
+	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
+	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
+	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
+	{FailureBackend, printed(`(?s)Error acquiring the state lock.*` + unreachable + `|Error releasing the state lock`)},
+	{FailureLocked, printed(`Error acquiring the state lock|state is already locked|remote state already locked|state already locked|` +
+		// Two first runs at once: the Lease was made, or taken, between the two requests of this one.
+		`leases\.coordination\.k8s\.io "[^"]*" already exists|Operation cannot be fulfilled on leases`)},
+	{FailureBackend, printed(`(?s)(Error (refreshing|loading) state|Failed to (get|load|refresh) (existing )?(state|workspaces)|Error inspecting states|Error reading state|dial tcp).*` + unreachable)},
+	{FailureBackend, printed(`(Error (refreshing|loading) state|Failed to (get|load|refresh) state|Error inspecting states).*(HTTP (response code|error):? ?5\d\d|giving up after)`)},
 }
 
 const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
 
 // transient are the failures of init that are known to pass (spec/runner.md, "Retries").
-var transient = regexp.MustCompile(`(?i)text file busy|` +
+var transient = printed(`(?i)text file busy|` +
 	`\b(429|500|502|503|504) (Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)|` +
 	`giving up after \d+ attempt|Client\.Timeout|request canceled while waiting|TLS handshake timeout|i/o timeout|context deadline exceeded|` +
 	`connection reset|connection refused|unexpected EOF|could not connect to registry|failed to request discovery document`)
 
 // permanent are the failures of init that no repetition changes, whatever else their text says.
-var permanent = regexp.MustCompile(`(?i)checksum|does not match any of the|provider registry .* does not have a provider|no available releases match|is forbidden`)
+var permanent = printed(`(?is)checksum|does not match any of the|provider registry.{1,200}does not have a provider|no available releases match|is forbidden`)
 
 // Classify names the class of a failed step from its exit, its diagnostics, and its text as the
 // fallback. The exit code alone tells nothing: it is 1 for everything.
@@ -56,7 +65,8 @@ func Classify(exit Exit, output *Output) Failure {
 	}
 	all := output.everything()
 	for _, t := range texts {
-		if t.match.MatchString(all) {
+		// A step that has begun to change things did have the lock, whatever a provider's message says.
+		if t.match.MatchString(all) && (t.failure != FailureLocked || len(output.Changes) == 0) {
 			return t.failure
 		}
 	}

@@ -22,6 +22,19 @@ func TestClassify(t *testing.T) {
 		{"lock without a state, terraform", failed, "Error loading state: the state is already locked by another terraform client", FailureLocked},
 		{"local lock", failed, "Error: Error acquiring the state lock\n\nError message: resource temporarily unavailable", FailureLocked},
 		{"robbed of the lock", failed, "Error: Error releasing the state lock\n\nError message: state is already unlocked", FailureLockLost},
+		{"unlock forbidden", failed, `Error: Error releasing the state lock
+
+Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden: User "u" cannot update resource "leases"`, FailureRBAC},
+		{"unlock not answered", failed, "Error: Error releasing the state lock\n\nError message: Put \"https://10.0.0.1/x\": dial tcp 10.0.0.1:443: connect: connection refused", FailureBackend},
+		{"unlock after somebody wrote the Lease", failed, "Error: Error releasing the state lock\n\nError message: Operation cannot be fulfilled on leases.coordination.k8s.io \"x\": the object has been modified", FailureBackend},
+		{"unlock refused by a state server", failed, "Error: Error releasing the state lock\n\nError message: Unexpected HTTP response code 409", FailureLockLost},
+		{"lock not answered", failed, "Error: Error acquiring the state lock\n\nError message: Get \"https://10.0.0.1/x\": dial tcp 10.0.0.1:443: connect: connection refused", FailureBackend},
+		{"two first runs", failed, "Error: Error loading state\n\nleases.coordination.k8s.io \"lock-tfstate-default-x\" already\nexists", FailureLocked},
+		{"a provider's lock", failed, `{"@level":"info","@message":"x: Creating...","type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"create"}}
+{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"creating: the state is already locked","detail":"","address":"a.b"}}`, FailureProvider},
+		{"lease forbidden, wrapped", failed, "Error: Error loading state\n\nleases.coordination.k8s.io \"x\" is\nforbidden: User \"u\" cannot get\nresource \"leases\"", FailureRBAC},
+		{"registry 502, wrapped", failed, "Error: Failed to query available provider packages\n\nthe request failed after 2 attempts: 502 Bad\nGateway returned from registry.example", FailureRegistry},
+		{"provider missing, wrapped", failed, "Error: Failed to query available provider packages\n\n502 Bad Gateway: provider registry\nr.example does not\nhave a provider named r.example/a/b", FailureConfig},
 		{"state not saved", failed, "Error: Failed to save state\n\nError saving state: HTTP error: 409\n\nError: Failed to persist state to backend", FailureStateWrite},
 		{"lease forbidden", failed, `Error: Error acquiring the state lock
 

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -148,14 +149,28 @@ func (o *Output) everything() string {
 	return b.String()
 }
 
-// textDiagnostics finds the "Error: summary", blank line, detail blocks of readable output.
+// textDiagnostics finds the "Error: summary", blank line, detail blocks of readable output. Terraform prints some
+// errors without the label: those count when there is no other.
 func textDiagnostics(text string) []Diagnostic {
+	if found := startingWith(text, labelled); len(found) > 0 {
+		return found
+	}
+	return startingWith(text, unlabelled)
+}
+
+var (
+	labelled   = regexp.MustCompile(`^Error: (.*)`)
+	unlabelled = regexp.MustCompile(`^((?:Error|Failed to) [a-z].*)`)
+)
+
+// startingWith cuts the text into diagnostics at the lines that start one.
+func startingWith(text string, first *regexp.Regexp) []Diagnostic {
 	var found []Diagnostic
 	var current *Diagnostic
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if summary, ok := strings.CutPrefix(line, "Error: "); ok && len(found) < maxDiagnostics {
-			found = append(found, Diagnostic{Summary: summary})
+		if m := first.FindStringSubmatch(line); m != nil && len(found) < maxDiagnostics {
+			found = append(found, Diagnostic{Summary: m[1]})
 			current = &found[len(found)-1]
 			continue
 		}
