@@ -22,25 +22,7 @@ func infoOf(held *statesrv.Lock) *lock.Info {
 }
 
 func (l *local) WaitFree(ctx context.Context) (lock.Wait, error) {
-	start := time.Now()
-	var wait lock.Wait
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		holder, err := l.Holder(ctx)
-		if holder != nil {
-			wait.Holder = *holder
-		}
-		if wait.Waited = time.Since(start); err != nil || holder == nil {
-			return wait, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			wait.Waited = time.Since(start)
-			return wait, context.Cause(ctx)
-		}
-	}
+	return waitFree(ctx, l, 200*time.Millisecond)
 }
 
 // HasState is true: with the http backend an absent state needs no lock to be opened.

@@ -89,6 +89,8 @@ func (r *run) prepareBackend() error {
 	cluster, err := newCluster(r.backend, r.log)
 	if cluster != nil {
 		r.keeper = cluster
+	} else if k := newHTTPKeeper(r.backend); k != nil {
+		r.keeper = k
 	}
 	if err != nil || r.opts.DryRun {
 		return err
