@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -49,13 +50,16 @@ func restoreFile(w workspace) string { return filepath.Join(w.dir, "restore.tfst
 func managedResources(list string) int {
 	n := 0
 	for line := range strings.Lines(list) {
-		address := strings.TrimSpace(line)
-		if address != "" && !strings.HasPrefix(address, "data.") && !strings.Contains(address, ".data.") {
+		resource := inModule.ReplaceAllString(strings.TrimSpace(line), "")
+		if resource != "" && !strings.HasPrefix(resource, "data.") {
 			n++
 		}
 	}
 	return n
 }
+
+// inModule matches the modules that an address goes through, with their keys.
+var inModule = regexp.MustCompile(`^(module\.[^.\[]+(\[("([^"\\]|\\.)*"|\d+)\])?\.)+`)
 
 // readRestore joins the chunks of a backup and checks that they are a state, before anything runs.
 func readRestore(dir string, chunks int) ([]byte, error) {

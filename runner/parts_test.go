@@ -1,0 +1,131 @@
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+func TestParseEventObject(t *testing.T) {
+	got, err := parseEventObject("infrastructure.cluster.x-k8s.io/v1beta1/TerraformCluster/ns/prod/uid-1")
+	want := kube.ObjectReference{APIVersion: "infrastructure.cluster.x-k8s.io/v1beta1", Kind: "TerraformCluster", Namespace: "ns", Name: "prod", UID: "uid-1"}
+	if err != nil || got != want {
+		t.Errorf("object = %+v, %v; want %+v", got, err, want)
+	}
+	if got, err := parseEventObject("v1/Pod/ns/p/u"); err != nil || got.APIVersion != "v1" || got.Kind != "Pod" {
+		t.Errorf("object = %+v, %v; want one of the core group", got, err)
+	}
+	for _, wrong := range []string{"", "v1/Pod/ns/p", "a/b/c/d/e/f/g", "v1/Pod//p/u"} {
+		if _, err := parseEventObject(wrong); !errors.Is(err, errUsage) {
+			t.Errorf("%q: err = %v, want a usage error", wrong, err)
+		}
+	}
+}
+
+func TestUnsaved(t *testing.T) {
+	changes := []runtime.Started{
+		{Address: "a", Action: "create", ID: "i-a", Ended: true},
+		{Address: "b", Action: "create", Ended: true, Failed: true},
+		{Address: "c", Action: "update", ID: "i-c"},
+		{Address: "d", Action: "create"},
+	}
+	tests := []struct {
+		name string
+		exit runtime.Exit
+		want *result.Unsaved
+	}{
+		{"killed: what is done is not saved either", runtime.Exit{Signal: 9}, &result.Unsaved{Count: 3, Resources: []result.UnsavedResource{
+			{Address: "d", Action: "create"}, {Address: "c", Action: "update", ID: "i-c"}, {Address: "a", Action: "create", ID: "i-a"}}}},
+		{"ended by itself: only what was in flight", runtime.Exit{Code: 1}, &result.Unsaved{Count: 2, Resources: []result.UnsavedResource{
+			{Address: "d", Action: "create"}, {Address: "c", Action: "update", ID: "i-c"}}}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, unsaved(tt.exit, &runtime.Output{Changes: changes})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2]}); got != nil {
+		t.Errorf("unsaved = %+v after a step in which everything ended, want none", got)
+	}
+	many := make([]runtime.Started, 1000)
+	if got := listUnsaved(many); got.Count != 1000 || len(got.Resources) != maxJournal {
+		t.Errorf("%d of %d are named, want %d of 1000", len(got.Resources), got.Count, maxJournal)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	event := func(kind, address string) runtime.Event {
+		return runtime.Event{Type: kind, Hook: &runtime.Hook{Resource: runtime.Resource{Addr: address}}}
+	}
+	p := &progress{}
+	sofar := &runtime.Output{Planned: 3}
+	p.see(runtime.Event{Type: "planned_change"}, sofar)
+	if got := p.text(time.Now()); got != "" {
+		t.Errorf("progress before anything runs = %q", got)
+	}
+	p.see(event("apply_start", "a"), sofar)
+	p.see(event("apply_start", "b"), sofar)
+	p.see(event("apply_complete", "a"), sofar)
+	p.see(event("apply_start", "c"), sofar)
+	if diff := cmp.Diff("1 of 3 done, 2 running (b 1m20s)", p.text(time.Now().Add(80*time.Second))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestConsole(t *testing.T) {
+	secrets := redact.New()
+	secrets.Add("s3cr3t")
+	var out bytes.Buffer
+	c := &console{out: &out, redact: secrets, terminal: true}
+	c.Live("1 of 2 s3cr3t")
+	c.Print("line s3cr3t")
+	c.Live("2 of 2")
+	c.Live("")
+	if want := "1 of 2 (sensitive)\r\x1b[Kline (sensitive)\n2 of 2\r\x1b[K"; out.String() != want {
+		t.Errorf("terminal got %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	c = &console{out: &out, redact: secrets}
+	c.Live("never in a log")
+	c.Print("line")
+	if out.String() != "line\n" {
+		t.Errorf("log got %q", out.String())
+	}
+}
+
+func TestManagedResources(t *testing.T) {
+	list := "a.b\ndata.x.y\nmodule.m.data.x.y\nmodule.data.a.b\nmodule.m[\"data.z\"].module.n[0].a.b[\"data.z\"]\n\n"
+	if got := managedResources(list); got != 3 {
+		t.Errorf("managed = %d, want 3", got)
+	}
+	if got := managedResources(strings.Repeat("\n", 3)); got != 0 {
+		t.Errorf("managed of nothing = %d", got)
+	}
+}
+
+func TestCausedByStop(t *testing.T) {
+	tests := []struct {
+		name   string
+		errors []runtime.Diagnostic
+		want   bool
+	}{
+		{"nothing is said", nil, true},
+		{"halted", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "execution halted"}}, true},
+		{"a provider that obeys", []runtime.Diagnostic{{Summary: "creating x", Detail: "context canceled", Address: "a"}}, true},
+		{"a provider error during the drain", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "quota exceeded", Address: "a"}}, false},
+	}
+	for _, tt := range tests {
+		if got := causedByStop(&runtime.Output{Errors: tt.errors}); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
