@@ -147,16 +147,22 @@ func TestOneOfManyWritesASerial(t *testing.T) {
 }
 
 // wantHistory checks that there are versions 1 to n without a gap, each with the
-// bytes that its entry tells of, and the last one current.
+// bytes that its entry tells of and a higher serial than the one before, and the
+// last one current.
 func wantHistory(t *testing.T, states *statesrv.States, name string, n int) {
 	t.Helper()
 	var numbers, want []int
+	var newer uint64
 	for before := 0; ; {
 		page, err := states.Versions(t.Context(), name, before, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, v := range page.Versions {
+			if len(numbers) > 0 && v.Serial >= newer {
+				t.Errorf("version %d has serial %d, the next one %d", v.Number, v.Serial, newer)
+			}
+			newer = v.Serial
 			numbers = append(numbers, v.Number)
 			if _, err := read(states.ReadVersion(t.Context(), name, v.Number)); err != nil {
 				t.Errorf("version %d: %v", v.Number, err)
