@@ -2,20 +2,13 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	goruntime "runtime"
-	"sync"
 	"syscall"
 	"time"
 )
-
-// drainTimeout bounds the wait for output after the child ended and its group was killed: only a
-// descendant that left the group can still hold the pipes.
-const drainTimeout = 2 * time.Second
 
 // localLadder is for a child that is given up while the run goes on, such as a lock wait that
 // passes its budget: nobody else is waiting for the time.
@@ -47,14 +40,14 @@ type Exit struct {
 // budget; when ctx ends first, a shorter one of its own. Either way it returns only after the
 // process has ended, and then kills what is left of its group. The error says that the process could not be started.
 func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
-	// Pdeathsig follows the thread that started the child, so that thread must live as long.
-	goruntime.LockOSThread()
-	defer goruntime.UnlockOSThread()
-
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, p.Stdin
-	// If the runner is killed, the child is asked to end: it saves its state and unlocks it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	line, err := newLifeline(cmd)
+	if err != nil {
+		return Exit{}, fmt.Errorf("lifeline of %s: %w", p.Command[0], err)
+	}
+	defer line.close()
 	out, err := newPipes(cmd, p.Stdout, p.Stderr)
 	if err != nil {
 		return Exit{}, fmt.Errorf("pipes for %s: %w", p.Command[0], err)
@@ -64,6 +57,7 @@ func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
 		out.abandon()
 		return Exit{}, fmt.Errorf("start %s: %w", p.Command[0], err)
 	}
+	line.tie(cmd.Process.Pid)
 	out.copy()
 	exit := waitFor(ctx, cmd, stop)
 	exit.Duration = time.Since(start)
@@ -130,63 +124,4 @@ func exitOf(cmd *exec.Cmd, exit Exit) Exit {
 		exit.MaxRSSKiB = usage.Maxrss
 	}
 	return exit
-}
-
-// pipes carry a child's output. They are our own, not os/exec's, because Wait of the latter does not
-// return while a descendant holds them open.
-type pipes struct {
-	readers, writers []*os.File
-	sinks            []io.Writer
-	wg               sync.WaitGroup
-}
-
-func newPipes(cmd *exec.Cmd, sinks ...io.Writer) (*pipes, error) {
-	p := &pipes{sinks: sinks}
-	for range sinks {
-		r, w, err := os.Pipe()
-		if err != nil {
-			p.abandon()
-			return nil, err
-		}
-		p.readers, p.writers = append(p.readers, r), append(p.writers, w)
-	}
-	cmd.Stdout, cmd.Stderr = p.writers[0], p.writers[1]
-	return p, nil
-}
-
-func (p *pipes) abandon() {
-	for _, f := range append(p.readers, p.writers...) {
-		f.Close()
-	}
-}
-
-func (p *pipes) copy() {
-	for i, r := range p.readers {
-		p.writers[i].Close()
-		sink := p.sinks[i]
-		if sink == nil {
-			sink = io.Discard
-		}
-		p.wg.Go(func() { drainInto(sink, r) })
-	}
-}
-
-// drainInto goes on reading when the sink fails: a child must never block on its output.
-func drainInto(sink io.Writer, r io.Reader) {
-	if _, err := io.Copy(sink, r); err != nil && !errors.Is(err, os.ErrClosed) {
-		_, _ = io.Copy(io.Discard, r)
-	}
-}
-
-func (p *pipes) drain() {
-	done := make(chan struct{})
-	go func() { p.wg.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(drainTimeout):
-	}
-	for _, r := range p.readers {
-		r.Close()
-	}
-	<-done
 }
