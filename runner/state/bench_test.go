@@ -1,0 +1,144 @@
+package state
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+)
+
+const testSuffix = "0123456789abcdef-m"
+
+// bigState returns a state of about size bytes as a runtime writes it, indented.
+func bigState(size int) []byte {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	hex := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "0123456789abcdef"[rnd.IntN(16)]
+		}
+		return string(b)
+	}
+	var b bytes.Buffer
+	b.WriteString(`{
+  "version": 4,
+  "terraform_version": "1.12.6",
+  "serial": 42,
+  "lineage": "15b5ea21-c197-a2bd-e4b8-7fe4461816e0",
+  "outputs": {
+    "endpoint": {
+      "value": "https://example",
+      "type": "string"
+    }
+  },
+  "resources": [`)
+	for i := 0; b.Len() < size; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		attributes := map[string]any{
+			"ami": "ami-" + hex(17), "arn": "arn:aws:ec2:eu-west-1:123456789012:instance/i-" + hex(17), "associate_public_ip_address": true,
+			"availability_zone": "eu-west-1a", "cpu_core_count": 2, "ebs_block_device": []any{}, "hibernation": nil,
+			"id": "i-" + hex(17), "instance_type": "m5.large", "private_ip": fmt.Sprintf("10.0.%d.%d", rnd.IntN(256), rnd.IntN(256)),
+			"root_block_device": []any{map[string]any{"device_name": "/dev/sda1", "encrypted": true, "iops": 3000, "volume_id": "vol-" + hex(17), "volume_size": 100}},
+			"tags":              map[string]any{"Name": fmt.Sprintf("node-%d", i), "cluster": "production \"blue\"", "team": "platform"},
+			"user_data":         hex(40), "vpc_security_group_ids": []any{"sg-" + hex(17), "sg-" + hex(17)},
+		}
+		r, err := json.MarshalIndent(map[string]any{
+			"mode": "managed", "type": "aws_instance", "name": fmt.Sprintf("node_%d", i), "provider": `provider["registry.opentofu.org/hashicorp/aws"]`,
+			"instances": []any{map[string]any{"schema_version": 1, "attributes": attributes, "sensitive_attributes": []any{}, "private": hex(60)}},
+		}, "    ", "  ")
+		if err != nil {
+			panic(err)
+		}
+		b.WriteString("\n    ")
+		b.Write(r)
+	}
+	b.WriteString("\n  ],\n  \"check_results\": null\n}\n")
+	return b.Bytes()
+}
+
+func gz(doc []byte) []byte {
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	_, _ = z.Write(doc)
+	_ = z.Close()
+	return b.Bytes()
+}
+
+func source(data ...[]byte) Source {
+	s := Source{Suffix: testSuffix}
+	for i, d := range data {
+		name := "tfstate-default-" + testSuffix
+		if i > 0 {
+			name += fmt.Sprintf("-part-%d", i)
+		}
+		s.Chunks = append(s.Chunks, Chunk{Name: name, Data: d})
+	}
+	return s
+}
+
+// BenchmarkRead reads the same bytes three ways: decompressed only, summarised,
+// and unmarshalled into the structs that most readers use.
+func BenchmarkRead(b *testing.B) {
+	doc := bigState(16 << 20)
+	data := gz(doc)
+	b.Run("gunzip", func(b *testing.B) {
+		b.SetBytes(int64(len(doc)))
+		for b.Loop() {
+			z, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, z); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("summary", func(b *testing.B) {
+		b.SetBytes(int64(len(doc)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := source(data).Read(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("unmarshal", func(b *testing.B) {
+		b.SetBytes(int64(len(doc)))
+		for b.Loop() {
+			z, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				b.Fatal(err)
+			}
+			all, err := io.ReadAll(z)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var s usualState
+			if err := json.Unmarshal(all, &s); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// usualState is how a state is commonly unmarshalled.
+type usualState struct {
+	Version          int               `json:"version"`
+	TerraformVersion string            `json:"terraform_version"`
+	Serial           uint64            `json:"serial"`
+	Lineage          string            `json:"lineage"`
+	Outputs          map[string]Output `json:"outputs"`
+	Resources        []struct {
+		Mode      string `json:"mode"`
+		Type      string `json:"type"`
+		Name      string `json:"name"`
+		Instances []struct {
+			Attributes map[string]any `json:"attributes"`
+		} `json:"instances"`
+	} `json:"resources"`
+}
