@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// clusterFixture makes a fixture on the real API server.
+func clusterFixture(t *testing.T, runtime tools.Runtime) (*fixture, *kubernetes) {
+	t.Helper()
+	f := newFixture(t, runtime, backends["kubernetes"])
+	return f, f.backend.(*kubernetes)
+}
+
+func TestEvents(t *testing.T) {
+	f, k := clusterFixture(t, tools.Runtimes(t)[0])
+	about := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "the-object"}}
+	client := k.server.Clientset().CoreV1()
+	about, err := client.ConfigMaps(k.object.Namespace).Create(t.Context(), about, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := fmt.Sprintf("v1/ConfigMap/%s/%s/%s", about.Namespace, about.Name, about.UID)
+	f.must(t, 0, "apply", "--event-object", object, "--job-name", "captf-c-x-apply-a1-abcdef")
+	f.write(t, "fail_override.tf", failingSecond)
+	f.variables(t, map[string]string{"content": `"two"`, "second": "false"})
+	f.must(t, 0, "apply", "--event-object", object)
+	f.variables(t, nil)
+	f.must(t, 1, "apply", "--event-object", object)
+
+	list, err := client.Events(k.object.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, e := range list.Items {
+		count[e.Type+" "+e.Reason]++
+		if e.InvolvedObject.UID != about.UID || e.Source.Component != "captf-runner" {
+			t.Errorf("event about %+v from %+v", e.InvolvedObject, e.Source)
+		}
+		if strings.Contains(e.Message, "hunter2-hunter2") {
+			t.Errorf("a secret in the event %q", e.Message)
+		}
+	}
+	for reason, want := range map[string]int{
+		"Normal RunStarted": 3, "Normal StepStarted": 6, "Normal StepSucceeded": 5, "Warning StepFailed": 1,
+		"Normal RunFinished": 2, "Warning RunFinished": 1,
+	} {
+		if count[reason] != want {
+			t.Errorf("%d events %s, want %d (all: %v)", count[reason], reason, want, count)
+		}
+	}
+}
+
+// Events never fail a run: not when they are forbidden, nor when the object is nonsense to the server.
+func TestEventsThatCannotBeSent(t *testing.T) {
+	f, k := clusterFixture(t, tools.Runtimes(t)[0])
+	o := f.must(t, 0, "refresh", "--event-object", "v1/ConfigMap/"+k.object.Namespace+"-other/x/uid")
+	if o.result.Error != nil {
+		t.Errorf("error = %+v", o.result.Error)
+	}
+}
+
+const manyFailing = `
+terraform {
+  required_providers {
+    probe = { source = "example.test/captf/probe" }
+  }
+}
+variable "files" { type = string }
+resource "probe_file" "this_one_has_quite_a_long_name" {
+  count = 120
+  path  = "${var.files}/${count.index}"
+  fail  = "create"
+}`
+
+// A result that does not fit is kept whole in a ConfigMap, and the short one names it.
+func TestOverflow(t *testing.T) {
+	f, k := clusterFixture(t, tools.Runtimes(t)[0])
+	f.write(t, "main.tf", manyFailing)
+	o := f.must(t, 1, "apply", "--job-name", "the-job", "--job-uid", "0e2b7a51-6d0e-4d2a-91a8-1d4f0e6a5b11")
+	if len(o.raw) > result.MaxSize || o.result.Document != "the-job-result" {
+		t.Fatalf("%d bytes, document %q\n%s", len(o.raw), o.result.Document, o)
+	}
+	cm, err := k.server.Clientset().CoreV1().ConfigMaps(k.object.Namespace).Get(t.Context(), o.result.Document, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cm.OwnerReferences) != 1 || cm.OwnerReferences[0].Name != "the-job" {
+		t.Errorf("owners = %+v, want the Job", cm.OwnerReferences)
+	}
+	whole, err := result.Decode([]byte(cm.Data["result.json"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(whole.Error.Resources) <= len(o.result.Error.Resources) {
+		t.Errorf("the whole result names %d resources, the short one %d", len(whole.Error.Resources), len(o.result.Error.Resources))
+	}
+	// A second run of the same Job name (a pod that was started again) must not fail for it.
+	f.must(t, 1, "apply", "--job-name", "the-job")
+}
