@@ -104,6 +104,7 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
 	runtime.FailureStateWrite: "the state could not be saved, push errored.tfstate",
 	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
+	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",
 }
 
 // byStop are the diagnostics that an interruption causes. Any other error while a run drains is a failure

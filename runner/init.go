@@ -2,6 +2,11 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -11,6 +16,55 @@ import (
 )
 
 const stepInit = "init"
+
+// initialise runs init, and beside it asks for the version, which only informs the result.
+func (r *run) initialise(ctx context.Context) error {
+	if err := r.checkSelector(ctx); err != nil {
+		return err
+	}
+	r.adoptEarlierLock(ctx)
+	if err := r.clearBeforeInit(ctx); err != nil {
+		return err
+	}
+	versions := make(chan error, 1)
+	go func() { versions <- r.askVersion(ctx) }()
+	err := r.initWithRetries(ctx)
+	if noVersion := <-versions; noVersion != nil && r.stop.Cause() == nil && !killed(err) {
+		return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
+			r.rt.Command[0], noVersion)
+	}
+	if err != nil {
+		return err
+	}
+	return r.checkBackend()
+}
+
+// killed tells of a runtime that was killed at once: whether it is one, nobody knows.
+func killed(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && f.reason == result.ReasonKilled
+}
+
+// checkBackend makes sure that init configured the backend where the state is to go, when a file of the
+// root could not be read whole: that one may declare another, and without any the state would be lost.
+func (r *run) checkBackend() error {
+	if len(r.module.Broken) == 0 {
+		return nil
+	}
+	var configured struct {
+		Backend struct{ Type string }
+	}
+	data, err := os.ReadFile(filepath.Join(r.work.dataDir(), "terraform.tfstate"))
+	if err == nil {
+		err = json.Unmarshal(data, &configured)
+	}
+	kind := configured.Backend.Type
+	if err == nil && kind != "" && (r.backend.kind == "" || kind == r.backend.kind) {
+		return nil
+	}
+	return usagef("root: %s is larger than 1 MiB or nested too deep to be read, and init configured backend %q, not %q: the state would go elsewhere; declare the backend in a file of its own",
+		strings.Join(r.module.Broken, ", "), kind, r.backend.kind)
+}
 
 // initWithRetries repeats init, which changes nothing, after failures that are known to pass. No
 // other step is ever repeated blindly (spec/runner.md, "Retries").

@@ -93,11 +93,11 @@ func (r *run) localRoot() error {
 // waits for the state's lock like any other.
 func (l *local) claim(w *workspace) error {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	file, err := os.OpenFile(filepath.Join(w.dir, ".in-use"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	l.inUse = file
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)

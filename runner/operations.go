@@ -38,25 +38,6 @@ func (r *run) operate(ctx context.Context) error {
 	}
 }
 
-// initialise runs init, and beside it asks for the version, which only informs the result.
-func (r *run) initialise(ctx context.Context) error {
-	if err := r.checkSelector(ctx); err != nil {
-		return err
-	}
-	r.adoptEarlierLock(ctx)
-	if err := r.clearBeforeInit(ctx); err != nil {
-		return err
-	}
-	versions := make(chan error, 1)
-	go func() { versions <- r.askVersion(ctx) }()
-	err := r.initWithRetries(ctx)
-	if noVersion := <-versions; noVersion != nil && r.stop.Cause() == nil {
-		return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
-			r.rt.Command[0], noVersion)
-	}
-	return err
-}
-
 // change runs a step that changes resources.
 func (r *run) change(ctx context.Context, s step) error {
 	d, err := r.step(ctx, s)

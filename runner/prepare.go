@@ -27,6 +27,14 @@ func (w workspace) dataDir() string   { return filepath.Join(w.dir, ".terraform"
 func (w workspace) cliConfig() string { return filepath.Join(w.dir, "cli.tfrc") }
 func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfplan") }
 
+func workdirError(err error) error {
+	return fmt.Errorf("workdir: %w: name a writable directory with room in it with --workdir", err)
+}
+
+func configError(err error) error {
+	return fmt.Errorf("config: %w: name the directory of the rendered root with --config", err)
+}
+
 // checkLayout finds an image of the wrong layout before anything runs.
 func checkLayout(module string) error {
 	found, err := root.HasConfig(module)
@@ -43,18 +51,18 @@ func checkLayout(module string) error {
 // one. A state that an earlier run could not save is kept.
 func (w workspace) make(log *slog.Logger) error {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	if err := w.keepErrored(log); err != nil {
 		return err
 	}
 	top := filepath.Join(w.dir, "root")
 	if err := os.RemoveAll(top); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	for _, dir := range []string{w.root, filepath.Join(w.dir, "tmp")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("workdir: %w", err)
+			return workdirError(err)
 		}
 	}
 	return nil
@@ -83,7 +91,7 @@ func (w workspace) keepErrored(log *slog.Logger) error {
 func (w workspace) copyConfig(from string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
-		return fmt.Errorf("config: %w", err)
+		return configError(err)
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), ".") {
@@ -92,14 +100,27 @@ func (w workspace) copyConfig(from string) error {
 		source := filepath.Join(from, entry.Name())
 		info, err := os.Stat(source) // follows the links of a mounted Secret
 		if err != nil {
-			return fmt.Errorf("config: %w", err)
+			return configError(err)
 		}
 		if !info.Mode().IsRegular() {
 			continue
 		}
 		if err := copyFile(source, filepath.Join(w.root, entry.Name())); err != nil {
-			return fmt.Errorf("config: %w", err)
+			return fmt.Errorf("copy config to workdir: %w: name a readable directory with --config, and a writable one with room in it with --workdir", err)
 		}
+	}
+	return w.checkRoot(from)
+}
+
+// checkRoot refuses a root without configuration: with nothing but variables in it, or the declaration of
+// a backend, a runtime would destroy everything that the state holds.
+func (w workspace) checkRoot(from string) error {
+	found, err := root.HasConfig(w.root)
+	if err != nil {
+		return workdirError(err)
+	}
+	if !found {
+		return fmt.Errorf("config %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: name the directory of the rendered root with --config", from)
 	}
 	return nil
 }
@@ -126,7 +147,7 @@ func (w workspace) writeCLIConfig(mirror string) error {
 			"\n    include = [\"*/*/*\"]\n  }\n}\n"
 	}
 	if err := os.WriteFile(w.cliConfig(), []byte(text), 0o600); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ const maxState = 64 << 20
 func (r *run) restore(ctx context.Context) error {
 	file := restoreFile(r.work)
 	if err := os.WriteFile(file, r.restored, 0o600); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	defer os.Remove(file)
 	push := func(a runtime.Args) []string { return a.StatePush(file, true) }
@@ -67,15 +67,18 @@ func readRestore(dir string, chunks int) ([]byte, error) {
 	for i := range chunks {
 		data, err := os.ReadFile(filepath.Join(dir, strconv.Itoa(i)))
 		if err != nil {
-			return nil, fmt.Errorf("restore chunk %d of %d: %w", i, chunks, err)
+			return nil, fmt.Errorf("chunk %d of %d: %w: put all chunks of the backup into the folder restore of --config", i, chunks, err)
 		}
 		compressed.Write(data)
 	}
 	state, err := gunzip(&compressed)
-	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+	if err == nil {
+		err = checkState(state)
 	}
-	return state, checkState(state)
+	if err != nil {
+		return nil, fmt.Errorf("%w: restore another backup", err)
+	}
+	return state, nil
 }
 
 // gunzip reads the first member only: what follows it is a chunk left behind by a longer state.
@@ -100,11 +103,8 @@ func checkState(state []byte) error {
 		Version   int             `json:"version"`
 		Encrypted json.RawMessage `json:"encrypted_data"`
 	}
-	if err := json.Unmarshal(state, &doc); err != nil {
-		return fmt.Errorf("restore: chunks hold no state: %w", err)
-	}
-	if doc.Version != 4 && doc.Encrypted == nil {
-		return errors.New("restore: chunks hold no state of version 4")
+	if json.Unmarshal(state, &doc) != nil || doc.Version != 4 && doc.Encrypted == nil {
+		return errors.New("chunks hold no state of version 4")
 	}
 	return nil
 }

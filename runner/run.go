@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -62,14 +63,10 @@ func Run(ctx context.Context, o Options, host Host) (*result.Result, error) {
 	if err == nil {
 		err = r.openResult()
 	}
+	defer r.release()
 	if err != nil {
 		return r.finish(usagef("%w", err))
 	}
-	if r.file != nil {
-		defer r.file.Close()
-	}
-	r.save() // a runner that dies while it prepares has left a result, too
-	defer r.release()
 	defer r.startDeadline()()
 	return r.finish(r.execute(ctx))
 }
@@ -81,12 +78,19 @@ func UsageResult(o Options, err error) *result.Result {
 	return res
 }
 
-// openResult finds out that the result cannot be written before anything runs.
+// openResult finds out that the result cannot be written before anything runs. A runner that dies while
+// it prepares has left a result, too.
 func (r *run) openResult() (err error) {
-	if !r.opts.DryRun {
-		r.file, err = result.Open(r.opts.Result)
+	if r.opts.DryRun {
+		return nil
 	}
-	return err
+	if r.file, err = result.Open(r.opts.Result); err != nil {
+		return err
+	}
+	if err = r.file.Write(r.res, true); err != nil {
+		return fmt.Errorf("%w: name a file that can be written with --result", err)
+	}
+	return nil
 }
 
 func newRun(o Options, host Host) *run {
@@ -129,9 +133,12 @@ func (r *run) execute(ctx context.Context) error {
 	return r.operate(ctx)
 }
 
-// release ends what prepare started.
+// release ends what was started or opened.
 func (r *run) release() {
 	if r.local != nil {
 		r.local.close()
+	}
+	if r.file != nil {
+		_ = r.file.Close()
 	}
 }

@@ -119,7 +119,7 @@ func (r *run) prepareRuntime() error {
 	}
 	r.rt, err = runtime.New(r.opts.Bin, r.work.root, env, r.stop)
 	if err != nil {
-		return err
+		return layoutf("%w: put tofu or terraform into the image, or name it with --bin", err)
 	}
 	r.res.Runtime.Command = r.rt.Command
 	r.save()

@@ -37,10 +37,10 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			}
 		}
 		exit, output, err := r.try(ctx, s)
-		r.record(s.name, exit, attempt)
 		if err != nil {
-			return done{}, &failure{kind: result.KindImageLayout, step: s.name, err: err}
+			return done{}, &failure{kind: result.KindImageLayout, reason: result.ReasonConfig, step: s.name, err: err}
 		}
+		r.record(s.name, exit, attempt)
 		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
 			r.ended(exit, output)
 			r.notify("StepSucceeded", s.name)

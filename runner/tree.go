@@ -33,7 +33,7 @@ func mirrorModule(module, dir string, levels int) (root string, err error) {
 // linkEntries links everything in from except one name, and what belongs to no module.
 func linkEntries(from, to, except string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -44,7 +44,7 @@ func linkEntries(from, to, except string) error {
 			continue
 		}
 		if err := os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
-			return fmt.Errorf("workdir: %w", err)
+			return workdirError(err)
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func linkEntries(from, to, except string) error {
 // copyModule copies the files of a root module and links its folders.
 func copyModule(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return fmt.Errorf("workdir: %w", err)
+		return workdirError(err)
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
@@ -73,7 +73,7 @@ func copyModule(from, to string) error {
 			err = os.Symlink(source, target)
 		}
 		if err != nil {
-			return fmt.Errorf("workdir: %w", err)
+			return workdirError(err)
 		}
 	}
 	return nil

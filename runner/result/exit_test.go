@@ -18,6 +18,7 @@ func TestExitCode(t *testing.T) {
 		"provider":               {failed(KindStep, ReasonProvider), ExitFailed},
 		"rbac":                   {failed(KindStep, ReasonRBAC), ExitFailed},
 		"killed":                 {failed(KindStep, ReasonKilled), ExitFailed},
+		"disk full":              {failed(KindStep, ReasonDisk), ExitFailed},
 		"lock lost":              {failed(KindStep, ReasonLockLost), ExitFailed},
 		"unknown":                {failed("new-kind", "new-reason"), ExitFailed},
 		"usage":                  {failed(KindStep, ReasonUsage), ExitUsage},

@@ -44,6 +44,8 @@ const (
 	ReasonDeadline Reason = "deadline"
 	// ReasonKilled: a child died of SIGKILL, probably for want of memory.
 	ReasonKilled Reason = "killed"
+	// ReasonDisk: the disk of the working directory is full.
+	ReasonDisk Reason = "disk"
 	// ReasonUsage: a flag, an operation or a value is not known.
 	ReasonUsage Reason = "usage"
 )

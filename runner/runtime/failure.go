@@ -21,6 +21,7 @@ const (
 	FailureBackend    Failure = "backend"     // nobody: where the state lives could not be reached
 	FailureStateWrite Failure = "state-write" // an operator: the state could not be saved
 	FailureKilled     Failure = "killed"      // the memory limit, probably
+	FailureDisk       Failure = "disk"        // the size of the workdir
 )
 
 // printed matches a message as a runtime prints it. It wraps the lines of its readable text, so any space
@@ -38,6 +39,8 @@ var texts = []struct {
 	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
 	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
 	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
+	// Both runtimes lock their data directory, too.
+	{FailureDisk, printed(`(?s)Error acquiring the state lock.*` + diskFull)},
 	{FailureBackend, printed(`(?s)Error acquiring the state lock.*` + unreachable + `|Error releasing the state lock`)},
 	{FailureLocked, printed(`Error acquiring the state lock|state is already locked|remote state already locked|state already locked|` +
 		// Two first runs at once: the Lease was made, or taken, between the two requests of this one.
@@ -47,6 +50,10 @@ var texts = []struct {
 }
 
 const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
+
+const diskFull = `no space left on device`
+
+var noSpace = printed(diskFull)
 
 // transient are the failures of init that are known to pass (spec/runner.md, "Retries").
 var transient = printed(`(?i)text file busy|` +
@@ -75,6 +82,8 @@ func Classify(exit Exit, output *Output) Failure {
 		return FailureRegistry
 	case len(output.InFlight()) > 0 || fromProvider(output):
 		return FailureProvider
+	case noSpace.MatchString(all):
+		return FailureDisk
 	default:
 		return FailureConfig
 	}

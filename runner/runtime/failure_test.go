@@ -20,6 +20,9 @@ func TestClassify(t *testing.T) {
 		{"lock, http", failed, "Error: Error acquiring the state lock\n\nError message: HTTP remote state already locked:\nID=1111", FailureLocked},
 		{"lock without a state, tofu", failed, "Error: Failed to load state: the state is already locked by another tofu client", FailureLocked},
 		{"lock without a state, terraform", failed, "Error loading state: the state is already locked by another terraform client", FailureLocked},
+		{"lock of the data directory on a full disk", failed, "Error: Error locking state: [{%!s(tfdiags.Severity=69) Error acquiring the state lock Error message: could not write lock info for \"/w/.terraform/terraform.tfstate\": write /w/.terraform/.terraform.tfstate.lock.info: no space left on device", FailureDisk},
+		{"full disk, wrapped", failed, "Error: Failed to install provider\n\nError while installing example.test/captf/probe v0.1.0: no space left on\ndevice", FailureDisk},
+		{"a provider's full disk", failed, `{"@level":"error","@message":"Error: write","type":"diagnostic","diagnostic":{"severity":"error","summary":"write /data: no space left on device","address":"probe_file.a"}}`, FailureProvider},
 		{"local lock", failed, "Error: Error acquiring the state lock\n\nError message: resource temporarily unavailable", FailureLocked},
 		{"robbed of the lock", failed, "Error: Error releasing the state lock\n\nError message: state is already unlocked", FailureLockLost},
 		{"unlock forbidden", failed, `Error: Error releasing the state lock

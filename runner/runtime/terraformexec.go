@@ -108,12 +108,18 @@ func (r *Runtime) capture(ctx context.Context, args []string) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
+// maxMessage is the most of such an error that is worth a log line, in bytes.
+const maxMessage = 256
+
 // firstLine keeps an error to one line: terraform-exec adds all of stderr, or all of what it could not parse.
 func firstLine(err error) error {
 	if err == nil {
 		return nil
 	}
 	line, _, more := strings.Cut(err.Error(), "\n")
+	if len(line) > maxMessage {
+		line, more = strings.ToValidUTF8(line[:maxMessage], "")+"…", true
+	}
 	if !more {
 		return err
 	}

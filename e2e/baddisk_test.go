@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// disk is a file system of 256 KiB.
+type disk struct{ dir string }
+
+func smallDisk(t *testing.T, dir string) disk {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=700"); err != nil {
+		t.Fatalf("mount a small file system (the tests run as root): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk{dir: dir}
+}
+
+// fill leaves no room for a single byte.
+func (d disk) fill(t *testing.T) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(d.dir, "filler"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	onDisk := func(use func(*testing.T, *fixture, disk)) func(*testing.T, *fixture) {
+		return func(t *testing.T, f *fixture) { use(t, f, smallDisk(t, filepath.Join(f.dir, "disk"))) }
+	}
+	const full = "no space left on device"
+	testBad(t,
+		badConfig("no room for the root", more("--workdir", "DIR/disk/work"), "workdir", "/disk/work/root/main.tf", full).
+			with(onDisk(func(t *testing.T, f *fixture, _ disk) {
+				f.write(t, "main.tf", "# "+strings.Repeat("x", 512<<10))
+			})),
+		badConfig("no room at all", more("--workdir", "DIR/disk/work"), "workdir", "/disk/work", full, "--workdir").
+			with(onDisk(func(t *testing.T, _ *fixture, d disk) { d.fill(t) })),
+	)
+}
+
+// The disk fills up while the runtime works: init cannot keep what it found, and the result tells.
+func TestFullDiskInInit(t *testing.T) {
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		smallDisk(t, filepath.Join(f.dir, "disk"))
+		f.stub(t, `[ "$1" = version ] || dd if=/dev/zero of=../filler bs=4k 2>/dev/null
+exec "$REAL" "$@"`)
+		o := f.must(t, result.ExitFailed, "apply", "--lock-timeout", "0", "--workdir", filepath.Join(f.dir, "disk"))
+		if e := o.result.Error; e == nil || e.Step != "init" || e.Reason != result.ReasonDisk || !strings.Contains(e.Tail, "no space left on device") {
+			t.Errorf("error = %+v, want init to have no space left\n%s", e, o)
+		}
+		if state := f.backend.state(t); state != nil {
+			t.Errorf("a state was written: %s", state)
+		}
+	})
+}
