@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/captf/captf-runner/e2e/internal/tools"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -103,6 +104,36 @@ func TestBadResultFile(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(f.dir, "work")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the workdir was made: %v", err)
 			}
+		})
+	}
+}
+
+// A file of more than 1 MiB is not read: a backend may be declared in it, or nowhere. What init made of it
+// decides, before anything is changed.
+func TestRootTooLargeToRead(t *testing.T) {
+	big := "# " + strings.Repeat("x", 1<<20) + "\n"
+	const http = "terraform {\n  backend \"http\" {}\n}\n"
+	for name, c := range map[string]struct {
+		inBig, beside string
+		code          int
+	}{
+		"no backend":        {"", "", result.ExitUsage},
+		"backend in it":     {http, "", result.ExitDone},
+		"backend beside it": {"", http, result.ExitDone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+				f := newFixture(t, runtime, newHTTP)
+				f.write(t, "big.tf", big+c.inBig)
+				f.write(t, "backend.tf", c.beside)
+				o := f.must(t, c.code, "apply")
+				if _, err := os.Stat(filepath.Join(f.files, "first")); (err == nil) != (c.code == result.ExitDone) {
+					t.Errorf("resources made: %v\n%s", err == nil, o)
+				}
+				if c.code == result.ExitUsage {
+					checkText(t, lastLine(o.stderr), []string{"big.tf", "1 MiB", "declare the backend in a file of its own"})
+				}
+			})
 		})
 	}
 }
