@@ -124,6 +124,7 @@ func TestRepair(t *testing.T) {
 		{"lock.json left", writes("lock.json", lockB), "lock.json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			path := t.TempDir()
 			fill(t, path)
 			state := filepath.Join(path, "s")
@@ -222,6 +223,7 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 		{"head damaged", writes("head.json", "{"), "head record is damaged", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			path := t.TempDir()
 			fill(t, path)
 			c.damage(t, filepath.Join(path, "s"))

@@ -29,6 +29,8 @@ type head struct {
 	Recent []Version `json:"recent"`
 	// Events are those of the last changes, until the log has them for certain.
 	Events []Event `json:"events"`
+	// Logged is a place in the log with all of Events behind it.
+	Logged store.Cursor `json:"logged,omitempty"`
 	// Writes are the IDs of the last writes, newest first: whoever lost the answer
 	// of a swap finds out here that it was done.
 	Writes []string `json:"writes"`

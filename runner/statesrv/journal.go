@@ -13,10 +13,9 @@ import (
 // without its event; the log gets them right afterwards. An event leaves the head
 // only when the log has it durably. Refusals change nothing and go to the log.
 
-const (
-	lookBack    = 256             // lines at the log's end in which an event is looked for
-	settledTime = 2 * time.Second // after which a missing event is not just late
-)
+// settledTime is after how long an event that the log does not have is not just
+// late: whoever changed the head is gone.
+const settledTime = 2 * time.Second
 
 // EventPage is a part of a state's events, oldest first.
 type EventPage struct {
@@ -113,33 +112,38 @@ func (s *States) recordRefusal(ctx context.Context, name string, ev *Event, r *R
 // healLog adds the head's events that are older than before and not in the log,
 // and returns how many.
 func (s *States) healLog(ctx context.Context, name string, h *head, before time.Time) (int, error) {
-	if len(h.Events) == 0 || !h.Events[0].Time.Before(before) {
+	if id, ok := s.healed.Load(name); ok && id == h.ID || len(h.Events) == 0 {
 		return 0, nil
 	}
-	known, err := s.lastIDs(ctx, name)
+	known, err := s.loggedSince(ctx, name, h.Logged)
 	if err != nil {
 		return 0, err
 	}
-	added := 0
+	added, all := 0, true
 	for _, ev := range h.Events {
-		if known[ev.ID] || !ev.Time.Before(before) {
-			continue
+		switch {
+		case known[ev.ID]:
+		case !ev.Time.Before(before):
+			all = false
+		default:
+			if err := s.appendEvent(ctx, name, ev); err != nil {
+				return added, err
+			}
+			added++
 		}
-		if err := s.appendEvent(ctx, name, ev); err != nil {
-			return added, err
-		}
-		added++
+	}
+	if all {
+		s.healed.Store(name, h.ID)
 	}
 	return added, nil
 }
 
-func (s *States) lastIDs(ctx context.Context, name string) (map[string]bool, error) {
-	lines, err := s.log.Last(ctx, eventsKey(name), lookBack)
-	if err != nil {
-		return nil, err
-	}
+func (s *States) loggedSince(ctx context.Context, name string, after store.Cursor) (map[string]bool, error) {
 	ids := map[string]bool{}
-	for _, line := range lines {
+	for line, err := range s.log.Lines(ctx, eventsKey(name), after) {
+		if err != nil {
+			return nil, err
+		}
 		if ev, ok := parseEvent(line.Data); ok {
 			ids[ev.ID] = true
 		}
@@ -157,6 +161,13 @@ func (s *States) flushEvents(ctx context.Context, name string, h *head) error {
 	}
 	if err := s.log.Sync(ctx, eventsKey(name)); err != nil {
 		return err
+	}
+	last, err := s.log.Last(ctx, eventsKey(name), 1)
+	if err != nil {
+		return err
+	}
+	for _, line := range last {
+		h.Logged = line.After
 	}
 	h.Events = nil
 	return nil

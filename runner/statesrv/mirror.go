@@ -114,10 +114,7 @@ func (s *States) listVersions(ctx context.Context, f store.Files, h *head, last 
 		if err != nil {
 			return err
 		}
-		err = f.Extend(versionsFile, arrayEnd, []byte(",\n"+added+arrayEnd))
-		if !errors.Is(err, store.ErrConflict) {
-			return err
-		}
+		return f.Extend(versionsFile, arrayEnd, []byte(",\n"+added+arrayEnd))
 	}
 	all, err := s.entryLines(ctx, h, 0)
 	if err != nil {

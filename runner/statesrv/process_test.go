@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/client"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
@@ -25,13 +26,31 @@ import (
 
 var killRounds = flag.Int("kill-rounds", 12, "how often TestKill kills a process")
 
-const workerVar = "STATESRV_TEST_WORKER" // the directory that a worker works on
+const (
+	workerVar  = "STATESRV_TEST_WORKER"  // the directory that a worker works on
+	breakerVar = "STATESRV_TEST_BREAKER" // the address of the state whose lock is broken
+)
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(workerVar); path != "" {
 		os.Exit(work(path))
 	}
+	if address := os.Getenv(breakerVar); address != "" {
+		os.Exit(breakLock(address))
+	}
 	os.Exit(m.Run())
+}
+
+func breakLock(address string) int {
+	s, err := client.NewState(address, client.Options{})
+	if err == nil {
+		_, err = s.ForceUnlock(context.Background(), statesrv.ForceUnlockRequest{Any: true})
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return 0
 }
 
 // work takes the lock of one of a few states, writes a serial and unlocks, again
@@ -194,6 +213,7 @@ func acknowledged(t *testing.T, known map[string]string, lines []string) {
 // write that was answered must be there, nothing torn, and the next start puts
 // the leftovers right.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data")
 	known := map[string]string{}
 	for range *killRounds {
@@ -280,6 +300,7 @@ func verifyHistory(t *testing.T, states *statesrv.States, name string) {
 // TestTwoProcesses lets two processes work on one directory: a lock is never
 // given twice, nor is a serial, and history has no gap.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data")
 	a, b := startWorker(t, path), startWorker(t, path)
 	time.Sleep(time.Second)

@@ -33,6 +33,8 @@ type States struct {
 	log   store.Log
 	rules Rules
 	names keyedLock
+	// healed has, by name, the ID of a head whose events are all in the log.
+	healed sync.Map
 }
 
 // NewStates puts the rules on top of a store.

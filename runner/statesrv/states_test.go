@@ -70,6 +70,7 @@ func openDir(t *testing.T, path string) *dir.Store {
 func onEngines(t *testing.T, test func(t *testing.T, states [2]*statesrv.States)) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			open := engine(t)
 			test(t, [2]*statesrv.States{statesrv.NewStates(open(), statesrv.Rules{}), statesrv.NewStates(open(), statesrv.Rules{})})
 		})
@@ -199,7 +200,8 @@ func TestForceUnlockInTheMiddleOfAWrite(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
 			open := engine(t)
-			slow := &hooked{Store: open()}
+			below := open()
+			slow := &hooked{Store: below}
 			holder := statesrv.NewStates(slow, statesrv.Rules{})
 			others := statesrv.NewStates(open(), statesrv.Rules{})
 			mustLock(t, holder, "s", lockA)
@@ -221,6 +223,7 @@ func TestForceUnlockInTheMiddleOfAWrite(t *testing.T) {
 				t.Errorf("state is %q, %v, want the newer one", got, err)
 			}
 			wantHistory(t, others, "s", 1)
+			wantBodies(t, below, "s", 1)
 		})
 	}
 }

@@ -16,45 +16,79 @@ var ErrUnproven = errors.New("this store does not enforce conditional writes")
 // and write are not one step.
 const provers = 32
 
-// Prove shows that s enforces its conditions among concurrent writers: one of
-// many wins a Create, one of many wins a Swap, and a stale Swap is refused. It
-// returns an error that wraps ErrUnproven if not, and any other error if the store
-// could not be asked. It writes below the key "%probe" and removes it.
-func Prove(ctx context.Context, s Store) error {
-	key := "%probe/" + rand.Text()
-	defer s.Remove(context.WithoutCancel(ctx), key)
-	revs, err := race(func(data []byte) (Revision, error) { return s.Create(ctx, key, data) }, ErrExists)
-	if err != nil {
-		return fmt.Errorf("prove create: %w", err)
-	}
-	if len(revs) != 1 {
-		return fmt.Errorf("%w: %d of %d creations of one record succeeded", ErrUnproven, len(revs), provers)
-	}
-	first := revs[0]
-	revs, err = race(func(data []byte) (Revision, error) { return s.Swap(ctx, key, first, data) }, ErrConflict)
-	if err != nil {
-		return fmt.Errorf("prove swap: %w", err)
-	}
-	if len(revs) != 1 {
-		return fmt.Errorf("%w: %d of %d swaps of one revision succeeded", ErrUnproven, len(revs), provers)
-	}
-	return proveStale(ctx, s, key, first, revs[0])
+// Many is a store that can be reached through several servers. One of them may
+// keep its promises alone and break them beside another.
+type Many interface {
+	// Endpoints returns one store for each server, all of the same records.
+	Endpoints() []Store
 }
 
-// race runs many writers at once and returns the revisions of those that won. It
-// is an error if one fails otherwise than with lost.
-func race(write func([]byte) (Revision, error), lost error) ([]Revision, error) {
+// Prove shows that s enforces its conditions among concurrent writers: one of
+// many wins a Create, one of many wins a Swap, a stale Swap is refused, and every
+// reader sees the winner at once. It returns an error that wraps ErrUnproven if
+// not, and any other error if the store could not be asked. If s is a Many, the
+// writers take turns over all of its servers. It writes below the key "%probe" and
+// removes it: about 200 small requests.
+func Prove(ctx context.Context, s Store) error {
+	p := proof{key: "%probe/" + rand.Text(), doors: []Store{s}}
+	if m, ok := s.(Many); ok {
+		p.doors = m.Endpoints()
+	}
+	defer s.Remove(context.WithoutCancel(ctx), p.key)
+	first, err := p.one(ctx, "creations of one record", ErrExists, func(s Store, data []byte) (Revision, error) {
+		return s.Create(ctx, p.key, data)
+	})
+	if err != nil {
+		return err
+	}
+	second, err := p.one(ctx, "swaps of one revision", ErrConflict, func(s Store, data []byte) (Revision, error) {
+		return s.Swap(ctx, p.key, first, data)
+	})
+	if err != nil {
+		return err
+	}
+	return p.stale(ctx, first, second)
+}
+
+// proof is one run of Prove.
+type proof struct {
+	key   string
+	doors []Store
+}
+
+// one lets many writers race, of which one has to win, and returns its revision.
+func (p proof) one(ctx context.Context, what string, lost error, write func(Store, []byte) (Revision, error)) (Revision, error) {
+	won, err := p.race(ctx, lost, write)
+	if err != nil {
+		return "", fmt.Errorf("prove that one of many %s succeeds: %w", what, err)
+	}
+	if len(won) != 1 {
+		return "", fmt.Errorf("%w: %d of %d %s succeeded", ErrUnproven, len(won), provers, what)
+	}
+	return won[0], p.read(ctx, won[0])
+}
+
+// race returns the revisions of those that won. It is an error if one fails
+// otherwise than with lost.
+func (p proof) race(ctx context.Context, lost error, write func(Store, []byte) (Revision, error)) ([]Revision, error) {
 	var (
-		mu    sync.Mutex
-		won   []Revision
-		fault error
-		group sync.WaitGroup
+		mu           sync.Mutex
+		won          []Revision
+		fault        error
+		ready, group sync.WaitGroup
 	)
 	start := make(chan struct{})
-	for range provers {
+	ready.Add(provers)
+	for i := range provers {
 		group.Go(func() {
+			door := p.doors[i%len(p.doors)]
+			_, err := door.Get(ctx, p.key) // opens a connection, so that all write at once
+			ready.Done()
 			<-start
-			rev, err := write([]byte(rand.Text()))
+			var rev Revision
+			if err == nil || errors.Is(err, ErrNotFound) {
+				rev, err = write(door, []byte(rand.Text()))
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -65,21 +99,31 @@ func race(write func([]byte) (Revision, error), lost error) ([]Revision, error) 
 			}
 		})
 	}
+	ready.Wait()
 	close(start)
 	group.Wait()
 	return won, fault
 }
 
-func proveStale(ctx context.Context, s Store, key string, stale, now Revision) error {
-	if _, err := s.Swap(ctx, key, stale, []byte(rand.Text())); !errors.Is(err, ErrConflict) {
-		return fmt.Errorf("%w: a swap of an old revision was not refused: %v", ErrUnproven, err)
+func (p proof) stale(ctx context.Context, old, now Revision) error {
+	for _, door := range p.doors {
+		if _, err := door.Swap(ctx, p.key, old, []byte(rand.Text())); !errors.Is(err, ErrConflict) {
+			return fmt.Errorf("%w: a swap of an old revision was not refused: %v", ErrUnproven, err)
+		}
 	}
-	rec, err := s.Get(ctx, key)
-	if err != nil {
-		return fmt.Errorf("prove read: %w", err)
-	}
-	if rec.Revision != now {
-		return fmt.Errorf("%w: the value read back is not the one that won", ErrUnproven)
+	return p.read(ctx, now)
+}
+
+// read checks that every server has the value that won.
+func (p proof) read(ctx context.Context, want Revision) error {
+	for _, door := range p.doors {
+		rec, err := door.Get(ctx, p.key)
+		if err != nil {
+			return fmt.Errorf("prove that the value written is read: %w", err)
+		}
+		if rec.Revision != want {
+			return fmt.Errorf("%w: the value read back is not the one that won", ErrUnproven)
+		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 	"github.com/captf/captf-runner/runner/statesrv/store/storetest"
@@ -118,6 +120,37 @@ func TestFailingDisk(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestSteps: a record is durable only if nothing of this is left out.
+func TestSteps(t *testing.T) {
+	var got []string
+	s := open(t, t.TempDir(), dir.Options{Fault: func(step, key string) error {
+		got = append(got, step+" "+key)
+		return nil
+	}})
+	rev := create(t, s, "a/versions/1", "x")
+	want := []string{"mkdir a", "fsync directory .", "mkdir a/versions", "fsync directory a",
+		"write a/versions/1", "fsync a/versions/1", "link a/versions/1", "fsync directory a/versions"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("create (-want +got):\n%s", diff)
+	}
+	got = nil
+	if _, err := s.Swap(t.Context(), "a/versions/1", rev, []byte("y")); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"write a/versions/1", "fsync a/versions/1", "rename a/versions/1", "fsync directory a/versions"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("swap (-want +got):\n%s", diff)
+	}
+	got = nil
+	if err := errors.Join(s.Append(t.Context(), "a/log", []byte("line")), s.Sync(t.Context(), "a/log")); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"fsync a/log", "fsync directory a"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("append and sync (-want +got):\n%s", diff)
 	}
 }
 

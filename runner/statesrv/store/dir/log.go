@@ -54,7 +54,7 @@ func (s *Store) Sync(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("sync %s: %w", key, err)
 	}
-	if err := errors.Join(s.at("fsync", key), f.Sync(), f.Close(), s.syncDir(path.Dir(key))); err != nil {
+	if err := errors.Join(s.step("fsync", key, f.Sync), f.Close(), s.syncDir(path.Dir(key))); err != nil {
 		return fmt.Errorf("sync %s: %w", key, err)
 	}
 	return nil

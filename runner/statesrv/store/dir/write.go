@@ -33,10 +33,7 @@ func (s *Store) create(key string, data []byte) error {
 		return err
 	}
 	defer s.root.Remove(temp)
-	if err := s.at("link", key); err != nil {
-		return err
-	}
-	if err := s.root.Link(temp, key); err != nil {
+	if err := s.step("link", key, func() error { return s.root.Link(temp, key) }); err != nil {
 		return err
 	}
 	if err := s.syncDir(path.Dir(key)); err != nil {
@@ -73,10 +70,7 @@ func (s *Store) swap(key, temp string, old store.Revision) error {
 	if revision(now) != old {
 		return store.ErrConflict
 	}
-	if err := s.at("rename", key); err != nil {
-		return err
-	}
-	if err := s.root.Rename(temp, key); err != nil {
+	if err := s.step("rename", key, func() error { return s.root.Rename(temp, key) }); err != nil {
 		return err
 	}
 	if err := s.syncDir(path.Dir(key)); err != nil {
@@ -116,19 +110,13 @@ func (s *Store) temp(key string, data []byte) (string, error) {
 }
 
 func (s *Store) writeSynced(key, temp string, data []byte) error {
-	if err := s.at("write", key); err != nil {
-		return err
-	}
 	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = s.step("write", key, func() error { _, err := f.Write(data); return err })
 	if err == nil {
-		err = s.at("fsync", key)
-	}
-	if err == nil {
-		err = f.Sync()
+		err = s.step("fsync", key, f.Sync)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -156,10 +144,8 @@ func (s *Store) makeDir(dir string) error {
 	if err := s.makeDir(parent); err != nil {
 		return err
 	}
-	if err := s.at("mkdir", dir); err != nil {
-		return err
-	}
-	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := s.step("mkdir", dir, func() error { return s.root.Mkdir(dir, 0o700) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := s.syncDir(parent); err != nil {
@@ -170,24 +156,21 @@ func (s *Store) makeDir(dir string) error {
 }
 
 func (s *Store) syncDir(dir string) error {
-	if err := s.at("fsync directory", dir); err != nil {
-		return err
-	}
 	f, err := s.root.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(s.step("fsync directory", dir, f.Sync), f.Close())
 }
 
-func (s *Store) at(step, key string) error {
-	if s.fault == nil {
-		return nil
+// step does one step of a write, unless a test lets it fail.
+func (s *Store) step(name, key string, do func() error) error {
+	if s.fault != nil {
+		if err := s.fault(name, key); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	if err := s.fault(step, key); err != nil {
-		return fmt.Errorf("%s: %w", step, err)
-	}
-	return nil
+	return do()
 }
 
 func tempName(key string) string {
