@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,23 +173,25 @@ func padded(size int) []byte {
 	return append([]byte(`{"version":4,"serial":9}`), bytes.Repeat([]byte(" "), size-24)...)
 }
 
+// tooBig is a compressed state of one byte too many.
+var tooBig = sync.OnceValue(func() []byte { return gzLevel(padded(MaxSize+1), gzip.BestSpeed) })
+
 func TestReadLimit(t *testing.T) {
-	got, err := source(gz(padded(MaxSize))).Read()
+	got, err := source(gzLevel(padded(MaxSize), gzip.BestSpeed)).Read()
 	if err != nil || got.Size != MaxSize || got.Serial != 9 {
 		t.Errorf("64 MiB: %v, %v", got, err)
 	}
-	_, err = source(gz(padded(MaxSize + 1))).Read()
-	wantReason(t, err, Corrupt, "")
-	_, err = ReadJSON(bytes.NewReader(padded(MaxSize + 1)))
+	_, err = source(tooBig()).Read()
 	wantReason(t, err, Corrupt, "")
 
 	// A bomb ends at the limit, whatever it would hold. It is an output, which
 	// is the one thing that is kept.
 	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
+	z, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
 	_, _ = io.WriteString(z, `{"version":4,"outputs":{"a":{"value":"`)
-	for range 10 {
-		_, _ = z.Write(bytes.Repeat([]byte("x"), 16<<20))
+	xs := bytes.Repeat([]byte("x"), 1<<20)
+	for range 80 {
+		_, _ = z.Write(xs)
 	}
 	_ = z.Close()
 	_, err = source(bomb.Bytes()).Read()
@@ -258,7 +261,7 @@ func TestOpen(t *testing.T) {
 	}
 	_, err = source().Open()
 	wantReason(t, err, NotFound, "")
-	r, err = source(gz(padded(MaxSize + 1))).Open()
+	r, err = source(tooBig()).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,26 +269,47 @@ func TestOpen(t *testing.T) {
 	wantReason(t, err, Corrupt, "")
 }
 
-// What a summary allocates, all in all, does not depend on the size of the state.
+// What a summary allocates, all in all, does not depend on the size of the state,
+// nor on how little one part of it is like another.
 func TestReadMemory(t *testing.T) {
-	const limit = 512 << 10
 	resource := bigState(400) // just one
 	resource = resource[bytes.IndexByte(resource, '[')+1 : bytes.LastIndexByte(resource, ']')]
-	for _, size := range []int{1 << 20, 16 << 20, MaxSize - 1<<20} {
-		doc := []byte(`{"version":4,"resources":[` + string(resource))
-		n := size / (len(resource) + 1)
-		doc = append(doc, bytes.Repeat(append([]byte(","), resource...), n-1)...)
-		doc = append(doc, "]}"...)
-		s := source(gz(doc))
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		got, err := s.Read()
-		runtime.ReadMemStats(&after)
-		if err != nil || got.Resources != n {
-			t.Fatalf("%v, %v, want %d resources", got, err, n)
-		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > limit {
-			t.Errorf("%d bytes for a state of %d, want at most %d", used, len(doc), limit)
-		}
+	alike := func(int) []byte { return resource }
+	unlike := func(i int) []byte {
+		return fmt.Appendf(nil, `{"mode":"managed","instances":[{"%d":%d,"k%d":{"a":[]}}]}`, i, i, i)
+	}
+	longKeys := func(i int) []byte {
+		return fmt.Appendf(nil, `{"mode":"managed","instances":[{"%d%s":0}]}`, i, strings.Repeat("k", 4000))
+	}
+	for name, tt := range map[string]struct {
+		resource func(int) []byte
+		size     int
+	}{
+		"1 MiB":     {alike, 1 << 20},
+		"16 MiB":    {alike, 16 << 20},
+		"64 MiB":    {alike, MaxSize - 1<<20},
+		"unlike":    {unlike, 4 << 20},
+		"long keys": {longKeys, 16 << 20},
+	} {
+		t.Run(name, func(t *testing.T) { checkMemory(t, tt.resource, tt.size) })
+	}
+}
+
+func checkMemory(t *testing.T, resource func(int) []byte, size int) {
+	const limit = 768 << 10
+	doc, n := []byte(`{"version":4,"resources":[null`), 0
+	for ; len(doc) < size; n++ {
+		doc = append(append(doc, ','), resource(n)...)
+	}
+	s := source(gzLevel(append(doc, "]}"...), gzip.BestSpeed))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := s.Read()
+	runtime.ReadMemStats(&after)
+	if err != nil || got.Resources != n {
+		t.Fatalf("%v, %v, want %d resources", got, err, n)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > limit {
+		t.Errorf("%d bytes for a state of %d, want at most %d", used, len(doc), limit)
 	}
 }
