@@ -235,25 +235,29 @@ func TestModel(t *testing.T) {
 		model
 	}{
 		{"whole", false, model{managers: [][]int{everything, everything}, jobs: [3]int{1, 1, 1}, keeps: true}},
-		{"lost answers", false, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}, faults: 1}},
-		{"late", false, model{managers: [][]int{{0}, {1}}, jobs: [3]int{1, 1}, faults: 1, jumps: 1}},
+		{"given back", false, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}}},
+		{"lost answers", false, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}, keeps: true, faults: 1}},
+		{"late", false, model{managers: [][]int{{0}, {1}}, jobs: [3]int{1, 1}, keeps: true, jumps: 1}},
 		{"two for a machine", false, model{managers: [][]int{{1}, {1}}, jobs: [3]int{0, 1}, ownNames: true, faults: 1, jumps: 1}},
-		{"two for a cluster", false, model{managers: [][]int{{0}, {0}}, jobs: [3]int{1}, ownNames: true, faults: 1, jumps: 1}},
-		{"three", false, model{managers: [][]int{{0}, {1}, {1}}, jobs: [3]int{1, 1}}},
+		{"two for a cluster", false, model{managers: [][]int{{0}, {0}}, jobs: [3]int{1}, ownNames: true, keeps: true, faults: 1, jumps: 1}},
 
 		{"whole, given back", true, model{managers: [][]int{everything, everything}, jobs: [3]int{1, 1, 1}}},
 		{"whole, lost answers", true, model{managers: [][]int{everything, everything}, jobs: [3]int{1, 1, 1}, keeps: true, faults: 1}},
+		{"given back, lost answers", true, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}, faults: 2}},
 		{"again", true, model{managers: [][]int{pair, pair}, jobs: [3]int{2, 2}}},
 		{"very late", true, model{managers: [][]int{{0}, {1}}, jobs: [3]int{1, 1}, faults: 1, jumps: 2}},
 		{"late, both for both", true, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}, keeps: true, jumps: 1}},
 		{"late, newer inputs", true, model{managers: [][]int{pair, pair}, jobs: [3]int{1, 1}, keeps: true, ownNames: true, jumps: 1}},
-		{"three, lost answers", true, model{managers: [][]int{{0}, {1}, {1}}, jobs: [3]int{1, 1}, keeps: true, faults: 1}},
+		{"three, lost answers", true, model{managers: [][]int{{0}, {1}, {1}}, jobs: [3]int{1, 1}, faults: 1}},
 	}
 	for _, m := range models {
 		if m.large && !*all {
 			continue
 		}
-		t.Run(m.name, m.explore)
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.explore(t)
+		})
 	}
 }
 
