@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/plan"
@@ -101,6 +102,9 @@ func (r *run) applyApproved(ctx context.Context) error {
 		return nil
 	}
 	r.toApply = len(shown.summary.Resources)
+	// A plan of 20 MiB took 100 MiB to read. The runtime and its providers need them more than the runner.
+	shown.plan = nil
+	debug.FreeOSMemory()
 	saved := func(a runtime.Args) []string { return a.ApplyPlan(r.work.plan()) }
 	return r.change(ctx, step{name: "apply", locks: true, args: saved})
 }
@@ -125,9 +129,11 @@ func (r *run) approve(s plan.Summary) error {
 	return nil
 }
 
-// removePlan removes the saved plan: it holds every input.
-func (r *run) removePlan() {
-	if err := os.Remove(r.work.plan()); err != nil && !os.IsNotExist(err) {
-		r.log.Warn("the saved plan holds every input and could not be removed", "error", err)
+// removeInputs removes what holds every input, and outputs: the saved plan and the state of a restore.
+func (r *run) removeInputs() {
+	for _, file := range []string{r.work.plan(), restoreFile(r.work)} {
+		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+			r.log.Warn("a file that holds secrets could not be removed", "error", err)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -21,15 +22,23 @@ import (
 // maxState bounds a restored state, decompressed.
 const maxState = 64 << 20
 
+// prepareRestore puts the backup together, and finds what is wrong with it before anything runs.
+func (r *run) prepareRestore() error {
+	state, err := readRestore(filepath.Join(r.opts.Config, "restore"), r.opts.RestoreChunks)
+	if err != nil || r.opts.DryRun {
+		return err
+	}
+	if err := os.WriteFile(restoreFile(r.work), state, 0o600); err != nil {
+		return workdirError(err)
+	}
+	debug.FreeOSMemory() // the runtime, which reads it too, needs the memory more
+	return nil
+}
+
 // restore pushes the state whose chunks lie in the configuration, over whatever is stored
 // (spec/runner.md, "Restore").
 func (r *run) restore(ctx context.Context) error {
-	file := restoreFile(r.work)
-	if err := os.WriteFile(file, r.restored, 0o600); err != nil {
-		return workdirError(err)
-	}
-	defer os.Remove(file)
-	push := func(a runtime.Args) []string { return a.StatePush(file, true) }
+	push := func(a runtime.Args) []string { return a.StatePush(restoreFile(r.work), true) }
 	if _, err := r.step(ctx, step{name: "state-push", locks: true, args: push}); err != nil {
 		return err
 	}

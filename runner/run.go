@@ -42,7 +42,6 @@ type run struct {
 	rt       *runtime.Runtime
 	varFiles []string
 	planKey  []byte
-	restored []byte // the state that a restore pushes
 	budget   lockBudget
 	toApply  int // changes of the plan that is being applied, when it was made before
 	outputs  map[string]runtime.Value
@@ -128,7 +127,7 @@ func (r *run) execute(ctx context.Context) error {
 	if r.opts.DryRun {
 		return r.dryRun()
 	}
-	defer r.removePlan()
+	defer r.removeInputs()
 	r.notify("RunStarted", string(r.opts.Op))
 	return r.operate(ctx)
 }

@@ -30,7 +30,13 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.prepareRoot(ctx); err != nil {
 		return err
 	}
-	return r.prepareRuntime()
+	if err := r.prepareRuntime(); err != nil {
+		return err
+	}
+	if r.opts.Op == naming.Restore {
+		return r.prepareRestore()
+	}
+	return nil
 }
 
 // prepareInputs reads what an operation needs besides the root.
@@ -38,11 +44,6 @@ func (r *run) prepareInputs() (err error) {
 	if r.opts.PlanKeyFile != "" {
 		if r.planKey, err = plan.ReadKey(r.opts.PlanKeyFile); err != nil {
 			return usagef("--plan-key-file: %w", err)
-		}
-	}
-	if r.opts.Op == naming.Restore {
-		if r.restored, err = readRestore(filepath.Join(r.opts.Config, "restore"), r.opts.RestoreChunks); err != nil {
-			return err
 		}
 	}
 	if r.backend, err = newBackend(r.opts.Backend, r.opts.BackendConfig, podNamespace(r.host.Environ)); err != nil {

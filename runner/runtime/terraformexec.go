@@ -40,34 +40,15 @@ func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
 		v, _, err := r.tf.Version(ctx, true)
 		return v, firstLine(err)
 	}
-	stdout, err := r.capture(ctx, Args{}.Version())
-	if err != nil {
+	var stdout bytes.Buffer
+	if err := r.capture(ctx, Args{}.Version(), &stdout); err != nil {
 		return nil, err
 	}
 	var out tfjson.VersionOutput
-	if err := json.Unmarshal(stdout, &out); err != nil {
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
 		return nil, err
 	}
 	return version.NewVersion(out.Version)
-}
-
-// ShowPlan reads a saved plan. Its numbers are json.Number, exact.
-func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, error) {
-	ctx, cancel := r.Stop.Context(ctx)
-	defer cancel()
-	if r.tf != nil {
-		return r.tf.ShowPlanFile(ctx, file, tfexec.JSONNumber(true))
-	}
-	stdout, err := r.capture(ctx, Args{}.Show(file))
-	if err != nil {
-		return nil, err
-	}
-	var plan tfjson.Plan
-	plan.UseJSONNumber(true)
-	if err := json.Unmarshal(stdout, &plan); err != nil {
-		return nil, fmt.Errorf("plan as JSON: %w", err)
-	}
-	return &plan, plan.Validate()
 }
 
 // ForceUnlock releases a lock by its ID. It gives the exit code and what the command printed about
@@ -89,23 +70,6 @@ func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text st
 	}
 	_, text, _ = strings.Cut(err.Error(), "\n")
 	return exit.ExitCode(), colour.ReplaceAllString(text, ""), nil
-}
-
-// capture runs a command whose standard output is a document.
-func (r *Runtime) capture(ctx context.Context, args []string) ([]byte, error) {
-	var stdout bytes.Buffer
-	text := textBuffer{}
-	stderr := NewLines(text.add)
-	p := Process{
-		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
-		Dir:     r.Dir, Env: r.Env.Vars, Stdout: &stdout, Stderr: stderr,
-	}
-	exit, err := p.Run(ctx, r.Stop)
-	stderr.Flush()
-	if err == nil && exit.Code != 0 {
-		err = fmt.Errorf("%s: exit %d: %s", args[0], exit.Code, lastLines(text.String(), 3))
-	}
-	return stdout.Bytes(), err
 }
 
 // maxMessage is the most of such an error that is worth a log line, in bytes.

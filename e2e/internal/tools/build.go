@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -44,7 +45,24 @@ func goBuild(root, pkg string) (string, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
-	return binary, nil
+	return binary, dependOnSources(root, pkg)
+}
+
+// dependOnSources makes the go command run the test again, instead of reporting its last result, when the
+// sources of the binary have changed: it watches which files the test itself looks at, not a child.
+func dependOnSources(root, pkg string) error {
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", pkg)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("list the sources of %s: %w", pkg, err)
+	}
+	for _, dir := range strings.Fields(string(out)) {
+		if _, err := os.ReadDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TempDir makes a folder for things that all tests of a process share. It lies beside the test binary,
