@@ -117,7 +117,7 @@ func TestConfigErrors(t *testing.T) {
 func TestConfigHidesCredentials(t *testing.T) {
 	cfg := Config{Host: "https://h", Token: "sesame", Password: "sesame", ClientKey: "sesame", ProxyURL: "http://u:sesame@p"}
 	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("connect", "config", cfg)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("connect", "config", cfg)
 	for _, text := range []string{fmt.Sprintf("%v", cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg), log.String()} {
 		if strings.Contains(text, "sesame") || !strings.Contains(text, "https://h") {
 			t.Errorf("printed as %q", text)

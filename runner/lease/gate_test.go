@@ -74,6 +74,33 @@ func TestEnter(t *testing.T) {
 	}
 }
 
+// TestMachineGivesBack has the cluster come between a machine's first look at it and its second. What
+// the machine took in this pass it gives back; what was its Job's before, another manager may count on.
+func TestMachineGivesBack(t *testing.T) {
+	for name, before := range map[string]bool{"taken just now": false, "its own before": true} {
+		t.Run(name, func(t *testing.T) {
+			w, c := newWorld(), claim(1, naming.Apply, "m")
+			if before {
+				enter(t, gateOf(w), c)
+			}
+			came := false
+			late := &client{now: w.now, do: func(r request) answer {
+				if r.verb == "create" && !came {
+					came = true
+					enter(t, gateOf(w), claim(0, naming.Apply, "c"))
+				}
+				return w.do(r)
+			}}
+			if a := enter(t, late.gate(), c); a.Reason != lease.WaitingForClusterOperation {
+				t.Errorf("%+v", a)
+			}
+			if _, kept := w.leases[naming.RunLease(naming.Suffix(objects[1]))]; kept != before {
+				t.Errorf("the lease is there: %v", kept)
+			}
+		})
+	}
+}
+
 func TestObjectOutsideAnyCluster(t *testing.T) {
 	w := newWorld()
 	for i := range 2 {
@@ -134,6 +161,42 @@ func TestLeave(t *testing.T) {
 		if err := gateOf(w).Leave(t.Context(), claim(0, naming.Apply, "a")); err != nil || len(w.leases) != 0 {
 			t.Errorf("its Job leaves: %v, %d leases", err, len(w.leases))
 		}
+	}
+}
+
+// TestLeaveLooksAgain has another writer at the lease just ahead of its deletion.
+func TestLeaveLooksAgain(t *testing.T) {
+	name := naming.RunLease(naming.Suffix(objects[1]))
+	touch := func(w *world) { w.store(w.leases[name], false) }
+	for why, test := range map[string]struct {
+		rival func(*world)
+		times int
+		left  int
+		fails bool
+	}{
+		"touched":       {touch, 2, 0, false},
+		"never at rest": {touch, 99, 1, true},
+		"deleted":       {func(w *world) { delete(w.leases, name) }, 1, 0, false},
+		"taken over": {func(w *world) {
+			w.jobs["a"] = lease.Job{Exists: true, Finished: true}
+			enter(t, gateOf(w), claim(1, naming.Apply, "b"))
+		}, 1, 1, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			w := newWorld()
+			enter(t, gateOf(w), claim(1, naming.Apply, "a"))
+			c := &client{now: w.now, do: func(r request) answer {
+				if r.verb == "delete" && test.times > 0 {
+					test.times--
+					test.rival(w)
+				}
+				return w.do(r)
+			}}
+			err := c.gate().Leave(t.Context(), claim(1, naming.Apply, "a"))
+			if (err != nil) != test.fails || len(w.leases) != test.left {
+				t.Errorf("error %v, %d leases left", err, len(w.leases))
+			}
+		})
 	}
 }
 

@@ -43,10 +43,7 @@ func (g Gate) release(ctx context.Context, name, job string) error {
 			return nil
 		}
 		err = g.remove(ctx, l)
-		if err == nil || apierrors.IsNotFound(err) {
-			return nil
-		}
-		if !moved(err) {
+		if err != nil && !moved(err) {
 			return backoff.Permanent(err)
 		}
 		return err
