@@ -25,9 +25,9 @@ $(BINARIES):
 	$(GOBUILD) -o bin/$@ ./cmd/$@
 
 tools: ## build the pinned test tools (about 30 minutes once, then cached)
-	scripts/tools/build.sh probe tofu terraform k8s
+	scripts/tools/build.sh probe tofu terraform k8s versitygw
 
-test: tools ## run all tests, with the race detector, on real tofu, terraform, etcd and kube-apiserver
+test: tools ## run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
 	scripts/test.sh
 
 lint: ## gofmt, go vet, staticcheck and the checked-in lists of linked packages

@@ -2,10 +2,11 @@
 # build.sh TOOL... builds the pinned test tools from Go modules, each once, into a cache, and links
 # them into .tools/ of the checkout: .tools/bin/NAME for commands, .tools/mirror for the provider.
 #
-# TOOL is tofu, terraform, k8s (etcd, the Kubernetes components and kubectl in one binary) or probe
-# (the test provider). Each is a module of its own in a folder beside this script, with a build.sh that
-# builds into a given folder. A tool's cache folder is keyed by that folder's files and the Go
-# version, so a new pin is built beside the old one and a second checkout builds nothing.
+# TOOL is tofu, terraform, k8s (etcd, the Kubernetes components and kubectl in one binary), versitygw
+# (an S3 gateway) or probe (the test provider). Each is a module of its own in a folder beside this
+# script, with a build.sh that builds into a given folder. A tool's cache folder is keyed by that
+# folder's files and the Go version, so a new pin is built beside the old one and a second checkout
+# builds nothing.
 #
 #   CAPTF_TOOLS_CACHE   the cache folder (default: captf-runner/tools in the user's cache folder)
 set -euo pipefail
@@ -32,7 +33,7 @@ build() { # TOOL DIR
 	local start=$SECONDS tmp
 	tmp=$(mktemp -d "$cache/$1/.build-XXXXXX")
 	chmod 755 "$tmp"
-	say "building $1 (once; from nothing on two free cores: tofu 8, terraform 4, k8s 17, probe 1 minutes)"
+	say "building $1 (once; from nothing on two free cores: tofu 8, terraform 4, k8s 17, versitygw 3, probe 1 minutes)"
 	(cd "$here/$1" && bash build.sh "$tmp" 2>&1) | progress || { rm -rf "$tmp"; return 1; }
 	mv "$tmp" "$2"
 	say "built $1 in $((SECONDS - start)) s"
@@ -51,9 +52,9 @@ link() { # TOOL DIR
 	done
 }
 
-[ $# -gt 0 ] || { say "usage: build.sh tofu|terraform|k8s|probe ..."; exit 2; }
+[ $# -gt 0 ] || { say "usage: build.sh tofu|terraform|k8s|versitygw|probe ..."; exit 2; }
 for tool in "$@"; do
-	[ -f "$here/$tool/build.sh" ] || { say "unknown tool $tool: use tofu, terraform, k8s or probe"; exit 2; }
+	[ -f "$here/$tool/build.sh" ] || { say "unknown tool $tool: use tofu, terraform, k8s, versitygw or probe"; exit 2; }
 	dir=$cache/$tool/$(key "$tool")
 	mkdir -p "$cache/$tool"
 	exec 9>"$cache/$tool/.lock"
