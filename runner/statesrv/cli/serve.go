@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -38,7 +39,7 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(a.Err, nil))
 	opts.rules.Log = log
-	st, closeStore, err := openStore(ctx, opts.store)
+	st, closeStore, err := openStore(ctx, opts.store, a.Getenv)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *App) serve(ctx context.Context, args []string) error {
 func (a *App) parseServe(args []string) (serveOptions, error) {
 	o := a.options("serve")
 	var s serveOptions
-	o.StringVar(&s.store, "store", "", "where states are kept, `dir:PATH` or memory:; --data DIR is short for dir:DIR")
+	o.StringVar(&s.store, "store", "", "where states are kept, `dir:PATH`, s3://BUCKET/PREFIX or memory:; --data DIR is short for dir:DIR")
 	o.StringVar(&s.host, "listen", "127.0.0.1", "`address` to listen on")
 	o.IntVar(&s.port, "port", defaultPort, "`port` to listen on; 0 takes a free one")
 	o.StringVar(&s.portFile, "port-file", "", "`file` to write the port to, once connections are accepted")
@@ -127,7 +128,11 @@ func prepare(ctx context.Context, st store.Store, rules statesrv.Rules) (*states
 	if err != nil {
 		return nil, err
 	}
-	return states, store.Prove(ctx, st)
+	err = store.Prove(ctx, st)
+	if errors.Is(err, store.ErrUnproven) {
+		err = fmt.Errorf("%w; one lock could be granted twice, so nothing is served: take another --store", err)
+	}
+	return states, err
 }
 
 // writePort writes the port as a whole, so that whoever waits for the file never

@@ -7,11 +7,13 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 	"github.com/captf/captf-runner/runner/statesrv/store/memory"
+	"github.com/captf/captf-runner/runner/statesrv/store/s3"
 )
 
 // openStore opens the store that an address names. The caller closes it.
-func openStore(ctx context.Context, address string) (st store.Store, closeStore func() error, err error) {
+func openStore(ctx context.Context, address string, getenv func(string) string) (st store.Store, closeStore func() error, err error) {
 	scheme, rest, _ := strings.Cut(address, ":")
+	nothing := func() error { return nil }
 	switch {
 	case scheme == "dir" && rest != "":
 		d, err := dir.Open(ctx, rest, dir.Options{})
@@ -20,7 +22,17 @@ func openStore(ctx context.Context, address string) (st store.Store, closeStore 
 		}
 		return d, d.Close, nil
 	case scheme == "memory" && rest == "":
-		return memory.New(), func() error { return nil }, nil
+		return memory.New(), nothing, nil
+	case scheme == "s3":
+		opts, err := s3.Parse(address, getenv)
+		if err != nil {
+			return nil, nil, usagef("--store: %w", err)
+		}
+		st, err := s3.Open(ctx, opts)
+		if err != nil {
+			return nil, nil, err
+		}
+		return st, nothing, nil
 	}
-	return nil, nil, usagef("--store %q: want dir:PATH or memory:", address)
+	return nil, nil, usagef("--store %q: want dir:PATH, s3://BUCKET/PREFIX or memory:", address)
 }

@@ -43,27 +43,32 @@ func LogOf(s Store) Log {
 	return recordLog{s}
 }
 
+// Seeker is a store that lists what follows a name without reading all that is
+// before it.
+type Seeker interface {
+	// ListAfter is List without the segments up to after and after itself.
+	ListAfter(ctx context.Context, dir, after string) iter.Seq2[string, error]
+}
+
 // recordLog keeps each line in a record whose last segment sorts by time.
 type recordLog struct{ s Store }
 
 func (l recordLog) Append(ctx context.Context, key string, line []byte) error {
-	name := fmt.Sprintf("%s/%020d-%s", key, time.Now().UnixNano(), rand.Text())
-	_, err := l.s.Create(ctx, name, line)
+	_, err := l.s.Create(ctx, key+"/"+timeName(time.Now())+rand.Text(), line)
 	return err
 }
+
+func timeName(t time.Time) string { return fmt.Sprintf("%020d-", t.UnixNano()) }
 
 // Sync has nothing to do: Create is durable.
 func (recordLog) Sync(context.Context, string) error { return nil }
 
 func (l recordLog) Lines(ctx context.Context, key string, after Cursor) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		for name, err := range l.s.List(ctx, key) {
+		for name, err := range l.after(ctx, key, string(after)) {
 			if err != nil {
 				yield(Line{}, err)
 				return
-			}
-			if Cursor(name) <= after {
-				continue
 			}
 			line, err := l.line(ctx, key, name)
 			if errors.Is(err, ErrNotFound) { // swept meanwhile
@@ -76,15 +81,24 @@ func (l recordLog) Lines(ctx context.Context, key string, after Cursor) iter.Seq
 	}
 }
 
-func (l recordLog) Last(ctx context.Context, key string, n int) ([]Line, error) {
-	var names []string
-	for name, err := range l.s.List(ctx, key) {
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, name)
+func (l recordLog) after(ctx context.Context, key, after string) iter.Seq2[string, error] {
+	if seeker, ok := l.s.(Seeker); ok {
+		return seeker.ListAfter(ctx, key, after)
 	}
-	names = names[max(0, len(names)-n):]
+	return func(yield func(string, error) bool) {
+		for name, err := range l.s.List(ctx, key) {
+			if (err != nil || name > after) && !yield(name, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l recordLog) Last(ctx context.Context, key string, n int) ([]Line, error) {
+	names, err := l.lastNames(ctx, key, n)
+	if err != nil {
+		return nil, err
+	}
 	lines := make([]Line, 0, len(names))
 	for _, name := range names {
 		line, err := l.line(ctx, key, name)
@@ -95,6 +109,30 @@ func (l recordLog) Last(ctx context.Context, key string, n int) ([]Line, error) 
 	}
 	return lines, nil
 }
+
+// lastNames looks back further and further, so that a long log costs no more than
+// a short one.
+func (l recordLog) lastNames(ctx context.Context, key string, n int) ([]string, error) {
+	for back := time.Minute; ; back *= 16 {
+		after, all := timeName(time.Now().Add(-back)), back > maxBack
+		if all {
+			after = ""
+		}
+		var names []string
+		for name, err := range l.after(ctx, key, after) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, name)
+		}
+		if len(names) >= n || all {
+			return names[max(0, len(names)-n):], nil
+		}
+	}
+}
+
+// maxBack is a year: it bounds the lists that a quiet log costs.
+const maxBack = 365 * 24 * time.Hour
 
 func (l recordLog) line(ctx context.Context, key, name string) (Line, error) {
 	rec, err := l.s.Get(ctx, key+"/"+name)

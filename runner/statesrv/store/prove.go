@@ -12,9 +12,12 @@ import (
 // could be granted one lock. Do not serve from it.
 var ErrUnproven = errors.New("this store does not enforce conditional writes")
 
-// provers is how many writers race in Prove. Fewer let a store pass whose check
-// and write are not one step.
-const provers = 32
+// How many writers race in Prove, and how often. Fewer let a store pass whose
+// check and write are not one step.
+const (
+	provers     = 32
+	proofRounds = 3
+)
 
 // Many is a store that can be reached through several servers. One of them may
 // keep its promises alone and break them beside another.
@@ -28,13 +31,30 @@ type Many interface {
 // reader sees the winner at once. It returns an error that wraps ErrUnproven if
 // not, and any other error if the store could not be asked. If s is a Many, the
 // writers take turns over all of its servers. It writes below the key "%probe" and
-// removes it: about 200 small requests.
+// removes it: about 500 small requests.
 func Prove(ctx context.Context, s Store) error {
-	p := proof{key: "%probe/" + rand.Text(), doors: []Store{s}}
+	doors := []Store{s}
 	if m, ok := s.(Many); ok {
-		p.doors = m.Endpoints()
+		doors = m.Endpoints()
 	}
-	defer s.Remove(context.WithoutCancel(ctx), p.key)
+	for range proofRounds {
+		p := proof{key: "%probe/" + rand.Text(), doors: doors}
+		err := p.run(ctx)
+		_ = s.Remove(context.WithoutCancel(ctx), p.key) // what stays harms nobody
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proof is one round of Prove.
+type proof struct {
+	key   string
+	doors []Store
+}
+
+func (p proof) run(ctx context.Context) error {
 	first, err := p.one(ctx, "creations of one record", ErrExists, func(s Store, data []byte) (Revision, error) {
 		return s.Create(ctx, p.key, data)
 	})
@@ -48,12 +68,6 @@ func Prove(ctx context.Context, s Store) error {
 		return err
 	}
 	return p.stale(ctx, first, second)
-}
-
-// proof is one run of Prove.
-type proof struct {
-	key   string
-	doors []Store
 }
 
 // one lets many writers race, of which one has to win, and returns its revision.
@@ -107,8 +121,12 @@ func (p proof) race(ctx context.Context, lost error, write func(Store, []byte) (
 
 func (p proof) stale(ctx context.Context, old, now Revision) error {
 	for _, door := range p.doors {
-		if _, err := door.Swap(ctx, p.key, old, []byte(rand.Text())); !errors.Is(err, ErrConflict) {
-			return fmt.Errorf("%w: a swap of an old revision was not refused: %v", ErrUnproven, err)
+		_, err := door.Swap(ctx, p.key, old, []byte(rand.Text()))
+		switch {
+		case err == nil:
+			return fmt.Errorf("%w: a swap of an old revision succeeded", ErrUnproven)
+		case !errors.Is(err, ErrConflict):
+			return fmt.Errorf("prove that a swap of an old revision is refused: %w", err)
 		}
 	}
 	return p.read(ctx, now)

@@ -3,9 +3,10 @@
 // compare-and-swap on an opaque revision ([Store.Swap]). Every rule about locks,
 // serials and history is written once, in package statesrv, on top of them.
 //
-// Packages dir and memory are the engines that need nothing else; package
-// storetest is the suite that every engine has to pass. [Prove] shows at
-// start-up that an engine enforces its conditions among concurrent writers.
+// Packages dir and memory are the engines that need nothing else, package s3 is
+// one that several machines can share; package storetest is the suite that every
+// engine has to pass. [Prove] shows at start-up that an engine enforces its
+// conditions among concurrent writers.
 //
 // # Keys
 //
@@ -16,9 +17,10 @@
 // # Optional abilities
 //
 // An engine may also be an [Opener] (it streams), a [Log] (it appends), a
-// [Plain] (it keeps files for people beside the records) or a [Sole] (it knows
-// whether other processes use it). Use [Open] and [LogOf], which fall back to
-// the primitives.
+// [Plain] (it keeps files for people beside the records), a [Sole] (it knows
+// whether other processes use it), a [Seeker] (it lists from a name on) or a
+// [Many] (it is served by several servers). Use [Open] and [LogOf], which fall
+// back to the primitives.
 package store
 
 import (

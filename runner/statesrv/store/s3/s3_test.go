@@ -1,0 +1,140 @@
+package s3
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
+	"github.com/captf/captf-runner/runner/statesrv/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	// The machine's own AWS configuration is none of the tests' business.
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_S3": "",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_MAX_ATTEMPTS": "3",
+	} {
+		os.Setenv(name, value)
+	}
+	os.Exit(m.Run())
+}
+
+func open(t *testing.T, opts Options) *Store {
+	t.Helper()
+	opts.Bucket = "bucket"
+	s, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// openFake opens a store on a fake server.
+func openFake(t *testing.T, f *fake) *Store {
+	t.Helper()
+	return open(t, Options{Endpoints: []string{newFake(t, f)}})
+}
+
+func TestConformance(t *testing.T) {
+	for name, c := range map[string]struct {
+		faults
+		prefix string
+	}{
+		"Usual":  {faults{}, ""},
+		"Unlike": {faults{absent404: true, unquoted: true, pageSize: 1, busy: 2}, "team/states"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) func() store.Store {
+				opts := Options{Prefix: c.prefix, Endpoints: []string{newFake(t, &fake{faults: c.faults})}}
+				return func() store.Store { return open(t, opts) }
+			})
+		})
+	}
+}
+
+// TestStream: the first bytes of a value are there before the server has sent the
+// last ones.
+func TestStream(t *testing.T) {
+	seen := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("first"))
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-seen:
+			_, _ = w.Write([]byte("later"))
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	body, err := open(t, Options{Endpoints: []string{server.URL}}).Open(t.Context(), "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	first := make([]byte, 5)
+	if _, err := io.ReadFull(body, first); err != nil {
+		t.Fatal(err)
+	}
+	close(seen)
+	rest, err := io.ReadAll(body)
+	if got := string(first) + string(rest); got != "firstlater" || err != nil || body.Size != 10 {
+		t.Errorf("read %q of %d, %v", got, body.Size, err)
+	}
+}
+
+// TestCutShort: a value that does not arrive as a whole is an error, not a value.
+func TestCutShort(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "10")
+		_, _ = w.Write([]byte("first"))
+	}))
+	defer server.Close()
+	s := open(t, Options{Endpoints: []string{server.URL}})
+	if rec, err := s.Get(t.Context(), "key"); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("get gives %q, %v; want an unexpected end", rec.Data, err)
+	}
+}
+
+// TestWaysOut: what a person has to see to says what.
+func TestWaysOut(t *testing.T) {
+	url := newFake(t, &fake{})
+	s := open(t, Options{Endpoints: []string{url}})
+	s.bucket = "nowhere"
+	_, err := s.Get(t.Context(), "key")
+	if err == nil || errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "there is no bucket nowhere") {
+		t.Errorf("get without a bucket: %v", err)
+	}
+	if _, err := s.Create(t.Context(), "key", nil); err == nil || errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "there is no bucket nowhere") {
+		t.Errorf("create without a bucket: %v", err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "other")
+	_, err = open(t, Options{Endpoints: []string{url}}).Create(t.Context(), "key", nil)
+	if err == nil || errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
+		t.Errorf("create without access: %v", err)
+	}
+}
+
+// TestForeignObjects: what others keep below the prefix is not listed.
+func TestForeignObjects(t *testing.T) {
+	f := &fake{bucket: &bucket{objects: map[string]fakeObject{"a/": {}, "a/b": {}, "a/.hidden": {}, "a/b c/d": {}, "a/b/c": {}}}}
+	var names []string
+	for name, err := range openFake(t, f).List(t.Context(), "a") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if !slices.Equal(names, []string{"b"}) {
+		t.Errorf("list gives %q, want b alone", names)
+	}
+}
