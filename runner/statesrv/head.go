@@ -124,21 +124,23 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 	} else {
 		_, err = s.store.Swap(ctx, headKey(name), rev, data)
 	}
-	if errors.Is(err, store.ErrUnknown) {
-		return s.resolve(ctx, name, h.ID, err)
+	for _, open := range []error{store.ErrUnknown, store.ErrConflict, store.ErrExists} {
+		if errors.Is(err, open) {
+			return s.resolve(ctx, name, h.ID, err)
+		}
 	}
 	return err
 }
 
-// resolve finds out whether the write with that ID was done although its answer
-// was lost.
-func (s *States) resolve(ctx context.Context, name, id string, lost error) error {
+// resolve finds out whether the write with that ID was done although the answer
+// was lost, or says that another writer won: that one may have built upon it.
+func (s *States) resolve(ctx context.Context, name, id string, answer error) error {
 	now, _, err := s.load(ctx, name)
 	switch {
 	case err != nil:
-		return errors.Join(lost, err)
+		return fmt.Errorf("%w: %v, and then: %w", store.ErrUnknown, answer, err)
 	case slices.Contains(now.Writes, id):
 		return nil
 	}
-	return lost // it may still be under way
+	return answer
 }
