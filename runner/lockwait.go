@@ -22,8 +22,20 @@ func (b *lockBudget) use(d time.Duration) { b.used += d }
 
 func (b *lockBudget) left() time.Duration { return max(b.total-b.used, 0) }
 
-// lookTimeout bounds one look at the lock that is only for the result.
+// lookTimeout bounds one request to where the lock or the state is kept.
 const lookTimeout = 5 * time.Second
+
+// look bounds such a request: by a few seconds and by the request to stop, or else by a share of what is left
+// of the stop budget.
+func (r *run) look(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.stop.Cause() == nil {
+		ctx, cancelStop := r.stop.Context(ctx)
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		return ctx, func() { cancel(); cancelStop() }
+	}
+	left := time.Until(r.stop.Deadline()) / 5
+	return context.WithTimeout(context.WithoutCancel(ctx), min(lookTimeout, max(left, 100*time.Millisecond)))
+}
 
 // errNotFree ends a wait that used up the budget.
 var errNotFree = errors.New("lock timeout reached")
@@ -35,7 +47,9 @@ func (r *run) awaitLock(ctx context.Context, step string) error {
 	if r.keeper == nil || r.budget.left() == 0 {
 		return nil
 	}
-	holder, err := r.keeper.Holder(ctx)
+	looking, cancel := r.look(ctx)
+	holder, err := r.keeper.Holder(looking)
+	cancel()
 	if err != nil || holder == nil {
 		return nil
 	}
@@ -96,7 +110,7 @@ func (r *run) holder() lock.Info {
 // lookAtLock puts who holds the lock now into the result: another run that this one waits for, or this
 // run's own child that could not unlock.
 func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	ctx, cancel := r.look(ctx)
 	defer cancel()
 	if r.keeper != nil {
 		if holder, err := r.keeper.Holder(ctx); err == nil {

@@ -3,9 +3,7 @@ package runner
 import (
 	"context"
 	"math"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,7 +12,6 @@ import (
 )
 
 const (
-	overflowTimeout = 3 * time.Second
 	// maxOverflow is what a ConfigMap holds, less its metadata, in bytes.
 	maxOverflow = 900 << 10
 	// overflowKey is the ConfigMap's key.
@@ -22,30 +19,29 @@ const (
 )
 
 // overflow puts a result that does not fit into a termination message into the ConfigMap <job>-result, in
-// full, and names it in the small one.
-func (r *run) overflow() {
+// full, names it in the small one, and reports whether it did. Without the Job's UID nothing would ever remove
+// the ConfigMap, so there is none.
+func (r *run) overflow() bool {
 	c, ok := r.keeper.(*cluster)
-	if !ok || r.opts.JobName == "" || len(result.EncodeMax(r.res, math.MaxInt)) <= result.MaxSize {
-		return
+	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" || len(result.EncodeMax(r.res, math.MaxInt)) <= result.MaxSize {
+		return false
 	}
 	cm := &kube.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: r.opts.JobName + "-result", OwnerReferences: r.owner()},
 		Data:       map[string]string{overflowKey: string(result.EncodeMax(r.res, maxOverflow))},
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), overflowTimeout)
+	ctx, cancel := r.look(context.Background())
 	defer cancel()
-	_, err := c.client.ConfigMaps(c.client.Namespace()).Create(ctx, cm, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	// One that is there is an earlier pod's, and may not be changed.
+	if _, err := c.client.ConfigMaps(c.client.Namespace()).Create(ctx, cm, metav1.CreateOptions{}); err != nil {
 		r.log.Warn("the full result could not be stored: the short one has to do", "configMap", cm.Name, "error", err)
-		return
+		return false
 	}
 	r.res.Document = cm.Name
+	return true
 }
 
 // owner makes the ConfigMap go with its Job. The runner may not read Jobs, so the UID has to be told.
 func (r *run) owner() []metav1.OwnerReference {
-	if r.opts.JobUID == "" {
-		return nil
-	}
 	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: r.opts.JobName, UID: types.UID(r.opts.JobUID)}}
 }

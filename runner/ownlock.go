@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -17,10 +16,10 @@ func (r *run) observeLock() {
 		return
 	}
 	r.observing.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+		ctx, cancel := r.look(context.Background())
 		defer cancel()
 		holder, err := r.keeper.Holder(ctx)
-		if err != nil || holder == nil || !onThisHost(holder) {
+		if err != nil || holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart) {
 			return // somebody took the lock away in this moment
 		}
 		r.update(func(res *result.Result) {
@@ -37,7 +36,7 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 	if r.keeper == nil || r.ownLock == "" || r.holder().ID != r.ownLock {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	ctx, cancel := r.look(ctx)
 	defer cancel()
 	unlock, err := r.keeper.Release(ctx, r.ownLock)
 	switch {
@@ -50,33 +49,31 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 }
 
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed
-// down. The runner is PID 1, so every process of that container is gone.
+// down. The runner is PID 1, so every process of that container is gone; and the pod is this Job's own, by
+// its hostname: with hostNetwork, or a hostname that was chosen, others could have the same.
 func (r *run) adoptEarlierLock(ctx context.Context) {
-	if r.opts.ForceUnlock != "" || r.keeper == nil || r.opts.Local || os.Getpid() != 1 || !inPod(r.host.Environ) {
+	if r.opts.ForceUnlock != "" || r.keeper == nil || os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := r.look(ctx)
 	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
-	if err != nil || holder == nil {
-		return
-	}
-	if !onThisHost(holder) {
+	if err != nil || holder == nil || !onThisHost(holder) {
 		return
 	}
 	r.log.Warn("an earlier container of this pod left the state locked: its lock is released first", "holder", holder.String())
 	r.opts.ForceUnlock = holder.ID
 }
 
+// podOfJob tells whether this host is a pod of the Job: the Job's name, a hyphen and five characters.
+func podOfJob(job string) bool {
+	host, err := os.Hostname()
+	suffix, ok := strings.CutPrefix(host, job+"-")
+	return err == nil && job != "" && ok && len(suffix) == 5
+}
+
 // onThisHost tells whether the lock was taken in this pod: its hostname is its own.
 func onThisHost(holder *lock.Info) bool {
 	host, err := os.Hostname()
 	return err == nil && host != "" && holder.Host() == host
-}
-
-func inPod(environ []string) bool {
-	return slices.ContainsFunc(environ, func(pair string) bool {
-		host, ok := strings.CutPrefix(pair, "KUBERNETES_SERVICE_HOST=")
-		return ok && host != ""
-	})
 }

@@ -40,8 +40,10 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
 	}
-	r.overflow()
 	r.write(false)
+	if r.overflow() {
+		r.write(false)
+	}
 	r.announceEnd()
 	r.notifier.close()
 	return r.res, err

@@ -46,7 +46,8 @@ type run struct {
 	toApply  int // changes of the plan that is being applied, when it was made before
 	outputs  map[string]runtime.Value
 
-	ownLock   string // the lock that a child of this run was seen to hold
+	stepStart time.Time // of the step that runs or ran last
+	ownLock   string    // the lock that a child of this run was seen to hold
 	observing sync.WaitGroup
 
 	mu   sync.Mutex // guards res while a step runs

@@ -17,6 +17,8 @@ func (r *run) checkSelector(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
+	ctx, cancel := r.look(ctx)
+	defer cancel()
 	secret, err := c.stateSecret(ctx)
 	if err != nil || secret == nil {
 		return nil

@@ -2,7 +2,11 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -38,7 +42,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		}
 		exit, output, err := r.try(ctx, s)
 		if err != nil {
-			return done{}, &failure{kind: result.KindImageLayout, reason: result.ReasonConfig, step: s.name, err: err}
+			return done{}, r.notStarted(s.name, err)
 		}
 		r.record(s.name, exit, attempt)
 		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
@@ -56,6 +60,16 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			return done{}, err
 		}
 	}
+}
+
+// notStarted is the failure of a step whose process could not be started. Before anything ran it is the image's
+// fault; later the machine is short of something.
+func (r *run) notStarted(step string, err error) *failure {
+	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: step, err: fmt.Errorf("%w: try again", err)}
+	if len(r.res.Steps) == 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC)) {
+		f.kind, f.reason, f.err = result.KindImageLayout, result.ReasonConfig, err
+	}
+	return f
 }
 
 // waitToRetry is for a step that failed at the lock: a runtime or backend that ignores -lock-timeout
@@ -80,6 +94,7 @@ func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output 
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
+	r.stepStart = time.Now()
 	out := &sink{
 		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,
@@ -101,8 +116,8 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	end := r.tell(out.progress)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
 	end()
-	r.budget.use(out.lockWait())
 	r.observing.Wait()
+	r.budget.use(out.lockWait())
 	if err != nil || exit.Code != 0 {
 		out.show()
 	}
@@ -118,7 +133,9 @@ func (r *run) args() runtime.Args {
 func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 	r.update(func(res *result.Result) {
 		res.Unsaved = unsaved(exit, output)
-		setHolder(res.Lock, lock.Info{})
+		if u := res.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeHeldByOther {
+			setHolder(res.Lock, lock.Info{})
+		}
 	})
 	r.ownLock = ""
 }
@@ -132,8 +149,11 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 		r.releaseOwnLock(ctx)
 	}
 	r.rescue(ctx, f, output)
-	if f.reason == result.ReasonLockLost {
+	switch {
+	case f.reason == result.ReasonLockLost:
 		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })
+	case r.ownLock == "" || r.holder().ID != r.ownLock:
+		r.setHolder(nil) // another run's, that this one has nothing to do with
 	}
 }
 

@@ -30,7 +30,9 @@ func (r *run) summarise(ctx context.Context) {
 	if err != nil || len(page.Versions) == 0 {
 		return
 	}
-	r.res.State = savedState(page.Versions[0])
+	if r.res.State == nil {
+		r.res.State = savedState(page.Versions[0])
+	}
 	fmt.Fprintf(w, "state: %s\n", r.local.statePath())
 	for _, v := range page.Versions {
 		fmt.Fprintf(w, "  version %d  serial %d  %s  %s  %d bytes\n",

@@ -21,6 +21,8 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	if r.opts.ForceUnlock == "" || r.keeper == nil {
 		return nil
 	}
+	ctx, cancel := r.look(ctx)
+	defer cancel()
 	if exists, err := r.keeper.HasState(ctx); exists || err != nil {
 		return nil
 	}
@@ -70,6 +72,8 @@ func (r *run) forceUnlock(ctx context.Context) error {
 // releaseByServer has the state server release the lock: Terraform's force-unlock tells an http backend no
 // ID, so it proves nothing, and a server that checks IDs refuses it.
 func (r *run) releaseByServer(ctx context.Context) error {
+	ctx, cancel := r.look(ctx)
+	defer cancel()
 	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
 	if err != nil {
 		return &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
@@ -84,6 +88,8 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 	if r.keeper == nil {
 		return lock.Unlock{}, false
 	}
+	ctx, cancel := r.look(ctx)
+	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
 	switch {
 	case err != nil:

@@ -24,7 +24,10 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	// A closed pipe behind our output must not end a run: the child would be left alone.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	dropOwnEnvironment(environ)
 
 	var o runner.Options

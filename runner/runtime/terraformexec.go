@@ -65,7 +65,10 @@ func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text st
 		return 0, "", nil
 	}
 	var exit *exec.ExitError
-	if ctx.Err() != nil || !errors.As(err, &exit) {
+	if ctx.Err() != nil {
+		return -1, "", context.Cause(ctx) // and not err, see firstLine
+	}
+	if !errors.As(err, &exit) {
 		return -1, "", err
 	}
 	_, text, _ = strings.Cut(err.Error(), "\n")
@@ -77,8 +80,12 @@ const maxMessage = 256
 
 // firstLine keeps an error to one line: terraform-exec adds all of stderr, or all of what it could not parse.
 func firstLine(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		// terraform-exec's own error for a context that has ended may wrap nil, and panic when it is printed.
+		return context.Canceled
 	}
 	line, _, more := strings.Cut(err.Error(), "\n")
 	if len(line) > maxMessage {
