@@ -189,13 +189,13 @@ func (f *fake) write(condition http.Header, key string, o fakeObject) int {
 	f.bucket.mu.Lock()
 	now, exists := f.objects[key]
 	f.bucket.mu.Unlock()
-	match := condition.Get("If-Match")
+	match := strings.Trim(condition.Get("If-Match"), `"`) // an empty one is none, as some servers have it
 	switch {
 	case condition.Get("If-None-Match") == "*" && exists && !f.ignoreCreate:
 		return http.StatusPreconditionFailed
 	case match != "" && !exists && f.absent404:
 		return http.StatusNotFound
-	case match != "" && !f.ignoreSwap && (!exists || match != `"`+now.etag+`"`):
+	case match != "" && !f.ignoreSwap && (!exists || match != now.etag):
 		return http.StatusPreconditionFailed
 	}
 	if f.racy || f.slow {

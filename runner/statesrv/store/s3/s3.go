@@ -30,6 +30,7 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -89,10 +90,16 @@ func (s *Store) object(ctx context.Context, key string) (*awss3.GetObjectOutput,
 		return nil, err
 	}
 	out, err := s.client.GetObject(ctx, &awss3.GetObjectInput{Bucket: &s.bucket, Key: s.name(key)})
-	if absent(err) {
+	switch {
+	case absent(err):
 		return nil, store.ErrNotFound
+	case err != nil:
+		return nil, s.explain(err)
+	case revision(out.ETag) == "":
+		out.Body.Close()
+		return nil, errors.New("the server gives no ETag, without which nothing can be swapped")
 	}
-	return out, s.explain(err)
+	return out, nil
 }
 
 // Remove implements store.Store.

@@ -66,6 +66,7 @@ func TestConformance(t *testing.T) {
 func TestStream(t *testing.T) {
 	seen := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"etag"`)
 		w.Header().Set("Content-Length", "10")
 		_, _ = w.Write([]byte("first"))
 		_ = http.NewResponseController(w).Flush()
@@ -95,6 +96,7 @@ func TestStream(t *testing.T) {
 // TestCutShort: a value that does not arrive as a whole is an error, not a value.
 func TestCutShort(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", `"etag"`)
 		w.Header().Set("Content-Length", "10")
 		_, _ = w.Write([]byte("first"))
 	}))
@@ -102,6 +104,15 @@ func TestCutShort(t *testing.T) {
 	s := open(t, Options{Endpoints: []string{server.URL}})
 	if rec, err := s.Get(t.Context(), "key"); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("get gives %q, %v; want an unexpected end", rec.Data, err)
+	}
+}
+
+// TestNoETag: what could not be swapped later is not read.
+func TestNoETag(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("value")) }))
+	defer server.Close()
+	if rec, err := open(t, Options{Endpoints: []string{server.URL}}).Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "no ETag") {
+		t.Errorf("get gives %q, %v; want an error that names the ETag", rec.Data, err)
 	}
 }
 

@@ -54,7 +54,11 @@ func (s *Store) do(ctx context.Context, w write) (store.Revision, error) {
 		return "", err
 	}
 	w.id = rand.Text()
-	rev, err := s.settle(ctx, w)
+	send := s.settle
+	if !w.create && w.old == "" {
+		send = s.refuse
+	}
+	rev, err := send(ctx, w)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", w, err)
 	}
@@ -90,6 +94,16 @@ func (s *Store) settle(ctx context.Context, w write) (store.Revision, error) {
 			return "", w.lostTo(now)
 		}
 	}
+}
+
+// refuse answers a swap of a revision that no object has. It is not sent: some
+// servers take an empty ETag for no condition at all.
+func (s *Store) refuse(ctx context.Context, w write) (store.Revision, error) {
+	now, err := s.look(ctx, w.key)
+	if err != nil {
+		return "", err
+	}
+	return "", w.lostTo(now)
 }
 
 // Why an outcome stays open.
