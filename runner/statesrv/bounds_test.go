@@ -36,6 +36,26 @@ func TestTheHeadIsBounded(t *testing.T) {
 	}
 }
 
+// A crash between the page of entries and the head leaves the page: the next
+// writer finds its own page there.
+func TestAPageThatIsThereAlready(t *testing.T) {
+	s := &hooked{Store: memory.New()}
+	states := statesrv.NewStates(s, statesrv.Rules{})
+	for i := range 32 {
+		mustWrite(t, states, "s", "", doc(i, "l"))
+	}
+	s.swap = func(string, func() (store.Revision, error)) (store.Revision, error) { return "", errors.New("crash") }
+	if _, err := states.Write(t.Context(), "s", statesrv.WriteRequest{Body: []byte(doc(32, "l"))}); err == nil {
+		t.Fatal("write succeeded")
+	}
+	if _, err := s.Get(t.Context(), "s/versions/000001-000032.json"); err != nil {
+		t.Fatal(err)
+	}
+	s.swap = nil
+	mustWrite(t, states, "s", "", doc(32, "l"))
+	wantHistory(t, states, "s", 33)
+}
+
 // Events of changes are not lost when the log fails for a while, and each is
 // logged once; but no change is made whose event could be lost.
 func TestALogThatFails(t *testing.T) {

@@ -112,8 +112,8 @@ func TestRepair(t *testing.T) {
 		{"versions.json torn", appends("versions.json", `,{"number":`), "said version 0, now 3", nil},
 		{"versions.json behind", behind, "said version 2, now 3", nil},
 		{"state.tfstate lost", removes("state.tfstate"), "state.tfstate was missing or empty", nil},
-		{"state.tfstate empty", writes("state.tfstate", ""), "state.tfstate was missing or empty", nil},
-		{"state.tfstate edited", writes("state.tfstate", `{"edited":true}`), "kept as state.tfstate.edited-",
+		{"state.tfstate empty", rewrites("state.tfstate", ""), "state.tfstate was missing or empty", nil},
+		{"state.tfstate edited", rewrites("state.tfstate", `{"edited":true}`), "kept as state.tfstate.edited-",
 			func(t *testing.T, state string) {
 				aside, err := filepath.Glob(filepath.Join(state, "state.tfstate.edited-*"))
 				if err != nil || len(aside) != 1 {
@@ -190,6 +190,14 @@ func writes(name, data string) func(*testing.T, string) {
 	}
 }
 
+// rewrites makes a new file in place of the old, as careful editors do.
+func rewrites(name, data string) func(*testing.T, string) {
+	return func(t *testing.T, state string) {
+		removes(name)(t, state)
+		writes(name, data)(t, state)
+	}
+}
+
 func appends(name, data string) func(*testing.T, string) {
 	return func(t *testing.T, state string) { writes(name, readFile(t, state, name)+data)(t, state) }
 }
@@ -207,7 +215,7 @@ func behind(t *testing.T, state string) {
 	lines := strings.Split(readFile(t, state, "versions.json"), "\n")
 	lines[2] = strings.TrimSuffix(lines[2], ",")
 	writes("versions.json", strings.Join(slices.Delete(lines, 3, 4), "\n"))(t, state)
-	writes("state.tfstate", doc(1, "l"))(t, state)
+	rewrites("state.tfstate", doc(1, "l"))(t, state)
 }
 
 func TestDamageThatAPersonHasToRepair(t *testing.T) {
@@ -219,6 +227,7 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 	}{
 		{"current bytes lost", removes("versions/000003.tfstate"), "bytes of version 3", 3},
 		{"older bytes lost", removes("versions/000002.tfstate"), "bytes of version 2", 2},
+		{"state.tfstate edited in place", appends("state.tfstate", " "), "restore an older version or push", 3},
 		{"current bytes cut", writes("versions/000003.tfstate", "{"), "damaged", 3},
 		{"head damaged", writes("head.json", "{"), "head record is damaged", 3},
 	} {

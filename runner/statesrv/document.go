@@ -1,10 +1,12 @@
 package statesrv
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 const maxLineage = 256
@@ -22,58 +24,87 @@ type Document struct {
 
 // shape has the top-level fields that are looked at; the rest is only scanned.
 type shape struct {
-	Version   *json.Number `json:"version"`
-	Serial    *uint64      `json:"serial"`
-	Lineage   *string      `json:"lineage"`
-	Encrypted present      `json:"encrypted_data"`
+	version   *json.Number
+	serial    *uint64
+	lineage   *string
+	encrypted bool
 }
-
-// present is true when the field is there; its value is not kept.
-type present bool
-
-func (p *present) UnmarshalJSON([]byte) error { *p = true; return nil }
 
 // ParseDocument reads a state: a JSON object that is either a state of version 4
 // with serial and lineage, or an encrypted one. It returns a Refusal with status
 // 400 for anything else, so an arbitrary document is never stored as a state.
 func ParseDocument(body []byte) (Document, error) {
-	if len(body) == 0 {
-		return Document{}, badRequest("the body is empty: an empty state is never stored")
-	}
-	var s shape
-	if err := json.Unmarshal(body, &s); err != nil {
-		return Document{}, badRequest(fmt.Sprintf("the body is not a state: %v", err))
-	}
-	if s.Lineage != nil && len(*s.Lineage) > maxLineage {
+	s, err := shapeOf(body)
+	switch {
+	case err != nil:
+		return Document{}, err
+	case s.lineage != nil && len(*s.lineage) > maxLineage:
 		return Document{}, badRequest(fmt.Sprintf("the state's lineage is longer than %d bytes", maxLineage))
-	}
-	if s.Encrypted {
+	case s.encrypted:
 		return s.opaque(), nil
 	}
 	return s.plain()
 }
 
+func shapeOf(body []byte) (s shape, err error) {
+	switch {
+	case len(body) == 0:
+		return s, badRequest("the body is empty: an empty state is never stored")
+	case !json.Valid(body):
+		return s, badRequest("the body is not a state: " + syntaxError(body))
+	case bytes.TrimSpace(body)[0] != '{':
+		return s, badRequest("the body is not a state: it is no JSON object")
+	}
+	for name, at := range fields(body) {
+		if err := s.take(name, body[at.from:at.to]); err != nil {
+			return s, badRequest(fmt.Sprintf("the body is not a state: its %s: %v", name, err))
+		}
+	}
+	return s, nil
+}
+
+// take reads a field by the clients' own rules: upper and lower case are the same,
+// and the last one counts.
+func (s *shape) take(name string, value []byte) error {
+	switch {
+	case strings.EqualFold(name, "version"):
+		return json.Unmarshal(value, &s.version)
+	case strings.EqualFold(name, "serial"):
+		return json.Unmarshal(value, &s.serial)
+	case strings.EqualFold(name, "lineage"):
+		return json.Unmarshal(value, &s.lineage)
+	case strings.EqualFold(name, "encrypted_data"):
+		s.encrypted = true
+	}
+	return nil
+}
+
+func syntaxError(body []byte) string {
+	var v struct{}
+	return fmt.Sprint(json.Unmarshal(body, &v))
+}
+
 // opaque is ordered only by an envelope that shows both serial and lineage.
 func (s shape) opaque() Document {
 	d := Document{Opaque: true}
-	if s.Serial != nil && s.Lineage != nil && *s.Lineage != "" {
-		d.Serial, d.Lineage = *s.Serial, *s.Lineage
+	if s.serial != nil && s.lineage != nil && *s.lineage != "" {
+		d.Serial, d.Lineage = *s.serial, *s.lineage
 	}
 	return d
 }
 
 func (s shape) plain() (Document, error) {
 	switch {
-	case s.Version == nil:
+	case s.version == nil:
 		return Document{}, badRequest("the body is not a state: it has no version")
-	case *s.Version != "4":
-		return Document{}, badRequest(fmt.Sprintf("the body is a state of version %.16s; only version 4 is stored", *s.Version))
-	case s.Serial == nil:
+	case *s.version != "4":
+		return Document{}, badRequest(fmt.Sprintf("the body is a state of version %.16s; only version 4 is stored", *s.version))
+	case s.serial == nil:
 		return Document{}, badRequest("the body is not a state: it has no serial")
-	case s.Lineage == nil || *s.Lineage == "":
+	case s.lineage == nil || *s.lineage == "":
 		return Document{}, badRequest("the body is not a state: it has no lineage")
 	}
-	return Document{Serial: *s.Serial, Lineage: *s.Lineage}, nil
+	return Document{Serial: *s.serial, Lineage: *s.lineage}, nil
 }
 
 // digestOf names bytes by their content.

@@ -1,8 +1,11 @@
 package statesrv
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestParseDocument(t *testing.T) {
@@ -51,6 +54,7 @@ func TestWithSerial(t *testing.T) {
 		{"first", `{"serial":1,"version":4,"lineage":"l"}`, `{"serial":42,"version":4,"lineage":"l"}`},
 		{"among others", "{\n  \"version\": 4,\n  \"lineage\": \"l\",\n  \"serial\": 17 ,\n \"resources\":[{\"serial\":1}]\n}\n",
 			"{\n  \"version\": 4,\n  \"lineage\": \"l\",\n  \"serial\": 42 ,\n \"resources\":[{\"serial\":1}]\n}\n"},
+		{"twice", `{"serial":1,"version":4,"lineage":"l","serial":2}`, `{"serial":1,"version":4,"lineage":"l","serial":42}`},
 		{"inner one first", `{"version":4,"a":{"serial":1},"lineage":"l","serial":1}`, `{"version":4,"a":{"serial":1},"lineage":"l","serial":42}`},
 	} {
 		doc, got, err := withSerial([]byte(c.body), Version{Lineage: "l"}, 42)
@@ -58,8 +62,50 @@ func TestWithSerial(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 	}
-	if _, _, err := withSerial([]byte(`{"version":4,"lineage":"l","serial":1,"serial":2}`), Version{Lineage: "l"}, 42); status(err) != 409 {
-		t.Errorf("a serial that is there twice: %v, want 409", err)
+	if _, _, err := withSerial([]byte(`{"version":4,"lineage":"l","serial":1,"SERIAL":2}`), Version{Lineage: "l"}, 42); status(err) != 409 {
+		t.Errorf("a serial in two spellings: %v, want 409", err)
+	}
+}
+
+// FuzzFields: a document has the fields that encoding/json finds in it, byte for
+// byte, and is taken for what encoding/json would take it for.
+func FuzzFields(f *testing.F) {
+	for _, body := range []string{`{}`, ` { "a" : 1 , "b":"\\\"}" } `, `{"a":[{"b":"]"},[]],"c":{"d":{}},"e":-1.5e3,"f":null,"\u0061":true}`,
+		`{"version":4,"serial":1,"lineage":"l"}`, `{"Version":4,"SERIAL":1,"lineage":"\\"}`, `{"serial":null,"serial":7,"version":4,"lineage":"l"}`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var want map[string]json.RawMessage
+		if json.Unmarshal(body, &want) != nil || want == nil {
+			if _, err := ParseDocument(body); status(err) != 400 {
+				t.Errorf("%q: %v, want a refusal with 400", body, err)
+			}
+			return
+		}
+		got := map[string]json.RawMessage{}
+		for name, at := range fields(body) {
+			got[name] = body[at.from:at.to]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", body, diff)
+		}
+		sameAsDecoder(t, body)
+	})
+}
+
+// sameAsDecoder checks that whoever decodes the document reads the same of it.
+func sameAsDecoder(t *testing.T, body []byte) {
+	t.Helper()
+	var want struct {
+		Serial  *uint64
+		Lineage *string
+	}
+	doc, err := ParseDocument(body)
+	if err != nil || doc.Lineage == "" {
+		return
+	}
+	if err := json.Unmarshal(body, &want); err != nil || *want.Serial != doc.Serial || *want.Lineage != doc.Lineage {
+		t.Errorf("%q is %+v here, %+v, %v to a decoder", body, doc, want, err)
 	}
 }
 

@@ -278,6 +278,20 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
+// A list has only the states that the user may read.
+func TestListIsForItsReader(t *testing.T) {
+	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
+	for _, name := range []string{"other", "team", "zoo"} {
+		mustWrite(t, states, name, "", doc(1, "l"))
+	}
+	server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: readerOf("team")}))
+	defer server.Close()
+	_, body := send(t, server.URL+"/states", "GET", "", nil)
+	if strings.Count(body, `"name":`) != 1 || !strings.Contains(body, `"name":"team"`) {
+		t.Errorf("list is %s", body)
+	}
+}
+
 func (st step) run(t *testing.T, number int, server *httptest.Server) {
 	t.Helper()
 	resp, body := send(t, server.URL+st.path, st.method, st.body, st.header)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestParseLockInfo(t *testing.T) {
@@ -49,6 +50,19 @@ func TestLockInfoComesBackAsItWasSent(t *testing.T) {
 		}
 		if err := json.Unmarshal(data, &info); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, s := range []string{"", "short", strings.Repeat("x", maxField)} {
+		if got := clip(s); got != s {
+			t.Errorf("clip(%.10q) = %q", s, got)
+		}
+	}
+	for _, s := range []string{strings.Repeat("x", maxField+1), strings.Repeat("é", 3000)} {
+		if got := clip(s); len(got) > maxField || !strings.HasSuffix(got, "...") || !utf8.ValidString(got) {
+			t.Errorf("clip(%.10q...) = %q, %d bytes", s, got, len(got))
 		}
 	}
 }

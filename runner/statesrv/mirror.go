@@ -73,20 +73,17 @@ func (s *States) mirrorVersions(ctx context.Context, f store.Files, h *head) err
 		return err
 	}
 	if h.Current != nil {
-		if err := s.putState(ctx, f, h); err != nil {
+		if err := linkState(f, h); err != nil {
 			return err
 		}
 	}
 	return s.listVersions(ctx, f, h, last)
 }
 
-func (s *States) putState(ctx context.Context, f store.Files, h *head) error {
-	c, err := s.open(ctx, h.State, *h.Current)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return f.Put(stateFile, c)
+// linkState makes the current bytes state.tfstate. It is a second name of their
+// file, so it costs nothing, however large they are.
+func linkState(f store.Files, h *head) error {
+	return f.Link(versionsDir+"/"+h.Current.Body, stateFile)
 }
 
 // mirrored returns the number of the last entry in versions.json, 0 if there is

@@ -94,6 +94,9 @@ func (r *repair) state(ctx context.Context, name string) error {
 	if err := r.events(ctx, name, h); err != nil {
 		return err
 	}
+	if !r.current(ctx, name, h) {
+		return ctx.Err() // state.tfstate may be the only copy of what a person did
+	}
 	return r.files(ctx, name, h)
 }
 
@@ -114,15 +117,24 @@ func (r *repair) bodies(ctx context.Context, name string, h *head) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// current reads the current bytes and reports whether they are as they were
+// written: they have a second name, by which a person may have changed them.
+func (r *repair) current(ctx context.Context, name string, h *head) (intact bool) {
 	if h.Current == nil {
-		return nil
+		return true
 	}
 	c, err := r.open(ctx, name, *h.Current)
-	if err != nil {
-		r.damaged(name, fmt.Errorf("%w; restore an older version", err))
-		return ctx.Err()
+	if err == nil {
+		_, err = io.Copy(io.Discard, c)
+		err = errors.Join(err, c.Close())
 	}
-	return c.Close()
+	if err != nil {
+		r.damaged(name, fmt.Errorf("%w; to go on, restore an older version or push the right one with the next serial", err))
+	}
+	return err == nil
 }
 
 var bodyPattern = regexp.MustCompile(`^([0-9]{6,})(-[a-z0-9]+)?\.tfstate$`)
@@ -238,7 +250,7 @@ func (r *repair) stateFile(ctx context.Context, name string, f store.Files, h *h
 	} else {
 		r.found(name, "%s was missing or empty: written again from version %d", stateFile, h.Last)
 	}
-	if err := r.putState(ctx, f, h); err != nil {
+	if err := linkState(f, h); err != nil {
 		r.damaged(name, err)
 	}
 	return nil

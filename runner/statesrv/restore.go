@@ -3,7 +3,6 @@ package statesrv
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -115,45 +114,22 @@ func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, e
 
 // withSerial replaces the serial in a state's bytes and leaves the rest as it is.
 func withSerial(data []byte, old Version, serial uint64) (Document, []byte, error) {
-	from, to, err := serialSpan(data)
-	if err != nil {
-		return Document{}, nil, err
+	var at span
+	for name, value := range fields(data) {
+		if name == "serial" {
+			at = value
+		}
+	}
+	if at.to == 0 {
+		return Document{}, nil, conflict("version %d has no serial", old.Number)
 	}
 	var b bytes.Buffer
-	b.Write(data[:from])
+	b.Write(data[:at.from])
 	b.WriteString(strconv.FormatUint(serial, 10))
-	b.Write(data[to:])
+	b.Write(data[at.to:])
 	doc, err := ParseDocument(b.Bytes())
 	if err == nil && (doc.Serial != serial || doc.Lineage != old.Lineage) {
-		err = conflict("version %d has its serial or lineage twice: pull it, repair it, push it", old.Number)
+		err = conflict("version %d has its serial or lineage in several spellings: pull it, repair it, push it", old.Number)
 	}
 	return doc, b.Bytes(), err
 }
-
-// serialSpan finds the bytes of the top-level serial.
-func serialSpan(data []byte) (from, to int64, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if _, err := d.Token(); err != nil { // the opening brace
-		return 0, 0, err
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return 0, 0, err
-		}
-		var value skipped
-		if err := d.Decode(&value); err != nil {
-			return 0, 0, err
-		}
-		if key == "serial" {
-			to := d.InputOffset()
-			return to - int64(value), to, nil
-		}
-	}
-	return 0, 0, conflict("the version has no serial")
-}
-
-// skipped is the length of a value that is not kept.
-type skipped int64
-
-func (s *skipped) UnmarshalJSON(data []byte) error { *s = skipped(len(data)); return nil }

@@ -20,6 +20,10 @@ type Files interface {
 	Tail(name string, n int64) ([]byte, error)
 	// Put replaces a file as a whole: a reader sees the old or the new bytes.
 	Put(name string, data io.Reader) error
+	// Link makes name another name of the file at the path from below the directory,
+	// in place of what was there, and the file read-only: who changes one changes
+	// both.
+	Link(from, name string) error
 	// Extend replaces the file's last len(tail) bytes, which must equal tail, by
 	// data; otherwise ErrConflict. An empty or absent file has no tail.
 	Extend(name, tail string, data []byte) error

@@ -72,6 +72,23 @@ func (f files) Put(name string, data io.Reader) error {
 	return f.s.root.Rename(temp, key)
 }
 
+func (f files) Link(from, name string) error {
+	src, err := f.key(from)
+	if err != nil {
+		return err
+	}
+	dst, err := f.key(name)
+	if err != nil {
+		return err
+	}
+	temp := tempName(dst)
+	if err := f.s.root.Link(src, temp); err != nil {
+		return typed(err)
+	}
+	defer f.s.root.Remove(temp) // rename leaves it if both are one file already
+	return errors.Join(f.s.root.Chmod(temp, 0o400), f.s.root.Rename(temp, dst))
+}
+
 func (f files) Extend(name, tail string, data []byte) error {
 	key, err := f.key(name)
 	if err != nil {
@@ -104,7 +121,10 @@ func extend(file *os.File, tail string, data []byte) error {
 		_, undo := file.WriteAt(end, at)
 		return errors.Join(err, undo, file.Truncate(info.Size()))
 	}
-	return file.Truncate(at + int64(len(data)))
+	if len(data) < len(tail) {
+		return file.Truncate(at + int64(len(data)))
+	}
+	return nil
 }
 
 func (f files) Remove(name string) error {
