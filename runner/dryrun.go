@@ -11,8 +11,11 @@ import (
 // dryRun prints the steps with their exact argv, and what the environment would lose. It runs nothing.
 func (r *run) dryRun() error {
 	w := r.host.Out
-	fmt.Fprintf(w, "%s on %s, in %s\n", r.opts.Op, r.object(), r.work.root)
-	for _, args := range r.argvs() {
+	// The run itself would not work in the directory that this look at it does.
+	actual := newWorkspace(r.opts.Workdir)
+	actual.root = actual.dir + strings.TrimPrefix(r.work.root, r.work.dir)
+	fmt.Fprintf(w, "%s on %s, in %s\n", r.opts.Op, r.object(), actual.root)
+	for _, args := range r.argvs(actual) {
 		fmt.Fprintln(w, quoteArgs(append(r.rt.Command[:len(r.rt.Command):len(r.rt.Command)], args...)))
 	}
 	printNames(w, "dropped from the environment", r.res.Env.Dropped)
@@ -20,8 +23,8 @@ func (r *run) dryRun() error {
 }
 
 // argvs are the steps of the operation as they would run if each one had something to do.
-func (r *run) argvs() [][]string {
-	a, planFile := r.args(), r.work.plan()
+func (r *run) argvs(work workspace) [][]string {
+	a, planFile := r.args(), work.plan()
 	all := [][]string{a.Init()}
 	if r.opts.ForceUnlock != "" {
 		all = append(all, a.ForceUnlock(r.opts.ForceUnlock))
@@ -42,7 +45,7 @@ func (r *run) argvs() [][]string {
 	case naming.Plan:
 		return append(all, planned...)
 	default:
-		return append(all, a.StatePush(restoreFile(r.work), true), a.StateList())
+		return append(all, a.StatePush(restoreFile(work), true), a.StateList())
 	}
 }
 

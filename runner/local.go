@@ -8,10 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/root"
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
@@ -23,9 +21,8 @@ const localDir = ".captf"
 // local is what a run without a cluster has instead of one: a state server of its own, on loopback. It is
 // also the lockKeeper of such a run.
 type local struct {
-	dir     string   // .captf, absolute
-	name    string   // of the state
-	inUse   *os.File // the flock on the working directory
+	dir     string // .captf, absolute
+	name    string // of the state
 	store   *dir.Store
 	states  *statesrv.States
 	stop    context.CancelFunc
@@ -66,12 +63,6 @@ func (r *run) prepareLocal(ctx context.Context) error {
 
 // localRoot makes the root: the rendered one of --config, or else the module itself.
 func (r *run) localRoot() error {
-	if err := r.local.claim(&r.work); err != nil {
-		return err
-	}
-	if err := r.work.make(r.log); err != nil {
-		return err
-	}
 	if r.opts.Config != "" {
 		if err := r.work.copyConfig(r.opts.Config); err != nil {
 			return err
@@ -85,41 +76,37 @@ func (r *run) localRoot() error {
 			return err
 		}
 	}
+	// An http backend as well: its own address would win over the one of the local server.
+	module, err := scanRoot(r.work.root)
+	if err != nil {
+		return err
+	}
+	if module.Backend != nil {
+		return usagef("%s declares backend %q: a local run would start from an empty state and make everything a second time; "+
+			"remove the block, or run without --local and with --backend-config", module.Backend.File, module.Backend.Type)
+	}
 	r.backend.kind = "http"
 	return r.prepareBackend()
 }
 
-// claim takes the working directory for this run. A second run at the same time works beside it, and
-// waits for the state's lock like any other.
-func (l *local) claim(w *workspace) error {
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return workdirError(err)
-	}
-	file, err := os.OpenFile(filepath.Join(w.dir, ".in-use"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return workdirError(err)
-	}
-	l.inUse = file
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		w.dir = fmt.Sprintf("%s.%d", w.dir, os.Getpid())
-		w.root = filepath.Join(w.dir, "root")
-		return nil
-	}
-	return err
-}
-
 // ownPlanKey is the key of plan hashes that local runs share.
 func (l *local) ownPlanKey() ([]byte, error) {
-	path := filepath.Join(l.dir, "plan.key")
-	if key, err := os.ReadFile(path); err == nil {
-		return key, nil
-	}
-	key := []byte(rand.Text() + rand.Text())
-	if err := os.WriteFile(path, key, 0o600); err != nil {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("plan key: %w", err)
 	}
-	return key, nil
+	path := filepath.Join(l.dir, "plan.key")
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return plan.ReadKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan key: %w", err)
+	}
+	_, err = file.WriteString(rand.Text() + rand.Text())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return nil, fmt.Errorf("plan key: %w", err)
+	}
+	return plan.ReadKey(path)
 }
 
 // serve starts the state server for this run alone: on a free loopback port, with a password that only the
@@ -141,7 +128,7 @@ func (l *local) serve(ctx context.Context, r *run) error {
 	if err != nil {
 		return fmt.Errorf("local state server: %w", err)
 	}
-	url := "http://" + listener.Addr().String() + "/states/" + strings.ReplaceAll(l.name, "/", "%2F")
+	url := "http://" + listener.Addr().String() + "/states/" + flat(l.name)
 	secret := rand.Text()
 	r.redact.Add(secret)
 	r.backend.env = map[string]string{
@@ -168,8 +155,5 @@ func (l *local) close() {
 	}
 	if l.store != nil {
 		_ = l.store.Close()
-	}
-	if l.inUse != nil {
-		_ = l.inUse.Close()
 	}
 }

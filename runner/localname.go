@@ -28,17 +28,20 @@ func (o Options) localDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Workdir == DefaultWorkdir {
-		o.Workdir = filepath.Join(localDir, "work", filepath.FromSlash(name))
+		o.Workdir = filepath.Join(localDir, "work", flat(name))
 	}
 	if o.Result != DefaultResult {
 		return o, nil
 	}
-	o.Result = filepath.Join(localDir, "results", filepath.FromSlash(name)+".json")
+	o.Result = filepath.Join(localDir, "results", flat(name)+".json")
 	if o.DryRun {
 		return o, nil
 	}
 	return o, os.MkdirAll(filepath.Dir(o.Result), 0o700)
 }
+
+// flat is a state's name as the name of one file: a folder for each of its parts could hold another state's.
+func flat(name string) string { return strings.ReplaceAll(name, "/", "%2F") }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

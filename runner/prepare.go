@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,16 +15,6 @@ import (
 
 // varFile is the variables file of a rendered root.
 const varFile = "terraform.tfvars.json"
-
-// workspace is the scratch directory of one run.
-type workspace struct {
-	dir  string // --workdir
-	root string // where every step runs
-}
-
-func (w workspace) dataDir() string   { return filepath.Join(w.dir, ".terraform") }
-func (w workspace) cliConfig() string { return filepath.Join(w.dir, "cli.tfrc") }
-func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfplan") }
 
 func workdirError(err error) error {
 	return fmt.Errorf("workdir: %w: name a writable directory with room in it with --workdir", err)
@@ -44,45 +33,6 @@ func checkLayout(module string) error {
 	if !found {
 		return layoutf("module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: put the module into the image, or name it with --module", module)
 	}
-	return nil
-}
-
-// make creates the directories. The root is made anew: nothing of an earlier run may take part in this
-// one. A state that an earlier run could not save is kept.
-func (w workspace) make(log *slog.Logger) error {
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
-		return workdirError(err)
-	}
-	if err := w.keepErrored(log); err != nil {
-		return err
-	}
-	top := filepath.Join(w.dir, "root")
-	if err := os.RemoveAll(top); err != nil {
-		return workdirError(err)
-	}
-	for _, dir := range []string{w.root, filepath.Join(w.dir, "tmp")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return workdirError(err)
-		}
-	}
-	return nil
-}
-
-// erroredState is what a runtime calls the state that it could not save, in the directory where it runs.
-const erroredState = "errored.tfstate"
-
-// keepErrored moves an unsaved state out of the root before that is made anew.
-func (w workspace) keepErrored(log *slog.Logger) error {
-	path := filepath.Join(w.root, erroredState)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil
-	}
-	kept := filepath.Join(w.dir, "errored-"+strconv.FormatInt(info.ModTime().UnixNano(), 10)+".tfstate")
-	if err := os.Rename(path, kept); err != nil {
-		return fmt.Errorf("keep the state that an earlier run could not save: %w", err)
-	}
-	log.Warn("an earlier run could not save its state: push it by hand if it is newer than what is stored", "file", kept)
 	return nil
 }
 
@@ -105,7 +55,7 @@ func (w workspace) copyConfig(from string) error {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if err := copyFile(source, filepath.Join(w.root, entry.Name())); err != nil {
+		if err := copyFile(source, filepath.Join(w.root, entry.Name()), 0o600); err != nil {
 			return fmt.Errorf("copy config to workdir: %w: name a readable directory with --config, and a writable one with room in it with --workdir", err)
 		}
 	}
@@ -125,13 +75,13 @@ func (w workspace) checkRoot(from string) error {
 	return nil
 }
 
-func copyFile(from, to string) error {
+func copyFile(from, to string, mode os.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}

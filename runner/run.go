@@ -138,6 +138,7 @@ func (r *run) release() {
 	if r.local != nil {
 		r.local.close()
 	}
+	r.work.release()
 	if r.file != nil {
 		_ = r.file.Close()
 	}

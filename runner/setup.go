@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,17 +57,37 @@ func (r *run) prepareInputs() (err error) {
 
 // prepareRoot makes the directory that every step runs in.
 func (r *run) prepareRoot(ctx context.Context) error {
-	r.work = workspace{dir: r.opts.Workdir, root: filepath.Join(r.opts.Workdir, "root")}
-	if r.opts.Local {
-		return r.prepareLocal(ctx)
+	if err := r.claimWorkspace(); err != nil {
+		return err
 	}
 	if err := r.work.make(r.log); err != nil {
 		return err
+	}
+	if r.opts.Local {
+		return r.prepareLocal(ctx)
 	}
 	if err := r.work.copyConfig(r.opts.Config); err != nil {
 		return err
 	}
 	return r.prepareBackend()
+}
+
+// claimWorkspace takes the working directory. A dry run leaves it alone, whoever is working in it; a second local
+// run works beside the first one, and waits for the state's lock like any other.
+func (r *run) claimWorkspace() error {
+	r.work = newWorkspace(r.opts.Workdir)
+	if r.opts.DryRun {
+		r.work = newWorkspace(filepath.Join(os.TempDir(), "captf-dry-run"))
+		return r.work.claimBeside()
+	}
+	err := r.work.claim()
+	if errors.Is(err, errInUse) && r.opts.Local {
+		return r.work.claimBeside()
+	}
+	if errors.Is(err, errInUse) {
+		return usagef("%w", err)
+	}
+	return err
 }
 
 // prepareBackend ties the root to its backend.

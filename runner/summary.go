@@ -49,7 +49,7 @@ func savedState(v statesrv.Version) *result.State {
 }
 
 func (l *local) statePath() string {
-	return filepath.Join(l.dir, "state", strings.ReplaceAll(l.name, "/", "%2F"), "state.tfstate")
+	return filepath.Join(l.dir, "state", flat(l.name), "state.tfstate")
 }
 
 // operationName shortens what a lock says of its holder: OperationTypeApply is an apply.

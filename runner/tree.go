@@ -68,7 +68,7 @@ func copyModule(from, to string) error {
 		case err != nil:
 			return fmt.Errorf("module: %w", err)
 		case info.Mode().IsRegular():
-			err = copyFile(source, target)
+			err = copyFile(source, target, 0o600|info.Mode().Perm()&0o100)
 		default:
 			err = os.Symlink(source, target)
 		}

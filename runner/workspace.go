@@ -1,0 +1,151 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// workspace is the scratch directory of one run.
+type workspace struct {
+	dir  string // --workdir
+	root string // where every step runs
+
+	inUse     *os.File // the flock on the directory
+	temporary bool     // removed at the end, unless it holds a state
+}
+
+func newWorkspace(dir string) workspace {
+	return workspace{dir: dir, root: filepath.Join(dir, "root")}
+}
+
+func (w workspace) dataDir() string   { return filepath.Join(w.dir, ".terraform") }
+func (w workspace) cliConfig() string { return filepath.Join(w.dir, "cli.tfrc") }
+func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfplan") }
+
+// errInUse says that another run works in the same directory.
+var errInUse = errors.New("another run is working in it: give each run a --workdir of its own")
+
+// claim takes the directory for this run alone: the next one starts by emptying it.
+func (w *workspace) claim() error {
+	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+		return workdirError(err)
+	}
+	file, err := os.OpenFile(filepath.Join(w.dir, ".in-use"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return workdirError(err)
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = fmt.Errorf("workdir %s: %w", w.dir, errInUse)
+	}
+	if err != nil {
+		file.Close()
+		return err
+	}
+	w.inUse = file
+	return nil
+}
+
+// claimBeside makes a directory of its own beside the wanted one, for one run.
+func (w *workspace) claimBeside() error {
+	if err := os.MkdirAll(filepath.Dir(w.dir), 0o700); err != nil {
+		return workdirError(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(w.dir), filepath.Base(w.dir)+".")
+	if err != nil {
+		return workdirError(err)
+	}
+	*w = newWorkspace(dir)
+	w.temporary = true
+	return w.claim()
+}
+
+// release gives the directory back.
+func (w *workspace) release() {
+	if w.inUse == nil {
+		return
+	}
+	if w.temporary && len(w.unsavedStates()) == 0 {
+		_ = os.RemoveAll(w.dir)
+	}
+	_ = w.inUse.Close()
+}
+
+// make creates the directories. The root is made anew: nothing of an earlier run may take part in this
+// one. A state that an earlier run could not save is kept.
+func (w workspace) make(log *slog.Logger) error {
+	if err := w.keepErrored(log); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(w.dir, "root")); err != nil {
+		return workdirError(err)
+	}
+	for _, dir := range []string{w.root, filepath.Join(w.dir, "tmp")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return workdirError(err)
+		}
+	}
+	return nil
+}
+
+// erroredState is what a runtime calls the state that it could not save, in the directory where it runs.
+const erroredState = "errored.tfstate"
+
+// unsavedStates finds what runtimes left below the root, wherever in it they ran, and what was kept or
+// rescued of it. Links lead into the user's module: they are not followed.
+func (w workspace) unsavedStates() []string {
+	var found []string
+	_ = filepath.WalkDir(filepath.Join(w.dir, "root"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == erroredState && entry.Type().IsRegular() {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return append(found, w.keptStates()...)
+}
+
+// keptStates are the states of earlier runs that lie in the working directory, oldest first.
+func (w workspace) keptStates() []string {
+	entries, _ := os.ReadDir(w.dir)
+	var kept []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasSuffix(name, ".tfstate") && (strings.HasPrefix(name, keptPrefix) || strings.HasPrefix(name, rescuedPrefix)) {
+			kept = append(kept, filepath.Join(w.dir, name))
+		}
+	}
+	return kept
+}
+
+// The names of states that lie in a working directory.
+const (
+	keptPrefix    = "errored-" // of a run that died before it could rescue it
+	rescuedPrefix = "rescued-" // of a run that found no better place
+)
+
+// keepErrored moves unsaved states out of the root before that is made anew.
+func (w workspace) keepErrored(log *slog.Logger) error {
+	for _, path := range w.unsavedStates() {
+		if filepath.Base(path) != erroredState {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return workdirError(err)
+		}
+		kept := filepath.Join(w.dir, keptPrefix+strconv.FormatInt(info.ModTime().UnixNano(), 10)+".tfstate")
+		if err := os.Rename(path, kept); err != nil {
+			return fmt.Errorf("keep the state that an earlier run could not save: %w", err)
+		}
+		log.Warn("an earlier run could not save its state", "kept", kept)
+	}
+	return nil
+}
