@@ -139,7 +139,7 @@ type worker struct {
 func startWorker(t *testing.T, path string) *worker {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), workerVar+"="+path)
+	cmd.Env = append(os.Environ(), workerVar+"="+path, "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -372,54 +371,5 @@ func wantEvents(t *testing.T, states *statesrv.States, name string, n int) {
 	}
 	if next != n+1 {
 		t.Errorf("events of %d writes, want %d", next-1, n)
-	}
-}
-
-// 86: an unlock that comes while the last write is still under way comes second.
-func TestUnlockWaitsForTheUpload(t *testing.T) {
-	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
-	server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{}))
-	defer server.Close()
-	mustLock(t, states, "s", lockA)
-
-	body, pour := io.Pipe()
-	written := make(chan int)
-	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/states/s?ID=a", body)
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Error(err)
-			close(written)
-			return
-		}
-		resp.Body.Close()
-		written <- resp.StatusCode
-	}()
-	whole := doc(1, "l")
-	if _, err := io.WriteString(pour, whole[:10]); err != nil { // so the request is under way
-		t.Fatal(err)
-	}
-	time.Sleep(50 * time.Millisecond) // for its headers to arrive
-
-	unlocked := make(chan int)
-	go func() {
-		resp, _ := send(t, server.URL+"/states/s", "UNLOCK", lockA, nil)
-		unlocked <- resp.StatusCode
-	}()
-	select {
-	case <-unlocked:
-		t.Fatal("unlocked before the write was complete")
-	case <-time.After(50 * time.Millisecond):
-	}
-	io.WriteString(pour, whole[10:])
-	pour.Close()
-	if w, u := <-written, <-unlocked; w != 200 || u != 200 {
-		t.Errorf("write %d, unlock %d, want 200 and 200", w, u)
-	}
-	if got, err := read(states.Read(t.Context(), "s")); got != whole {
-		t.Errorf("state is %q, %v", got, err)
-	}
-	if held, err := states.Holder(t.Context(), "s"); held != nil {
-		t.Errorf("still held: %v, %v", held, err)
 	}
 }

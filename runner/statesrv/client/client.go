@@ -81,7 +81,7 @@ func parse(address string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("address: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("address %q: want http://HOST:PORT/...", address)
+		return nil, fmt.Errorf("address %q: want http://HOST:PORT and a path", address)
 	case u.User != nil:
 		return nil, errors.New("address has a user in it: give credentials in the environment, where other processes do not see them")
 	case u.RawQuery != "" || u.Fragment != "":
