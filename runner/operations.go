@@ -20,6 +20,9 @@ func (r *run) operate(ctx context.Context) error {
 	if err := r.forceUnlock(ctx); err != nil {
 		return err
 	}
+	if err := r.pushKept(ctx); err != nil {
+		return err
+	}
 	switch r.opts.Op {
 	case naming.Apply:
 		if r.opts.GuardDeletes || r.opts.ExpectPlan != "" {

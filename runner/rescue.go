@@ -24,21 +24,48 @@ type unsavedState struct {
 	lineage string
 }
 
-// Shares of the time that a rescue has. The rest is for the rescue set.
+// The time that a rescue has. Without a stop the push gets the lock timeout; once one is requested it gets half
+// of what is left, and the rescue set most of the rest.
 const (
-	pushShare  = 0.5
-	pressShare = 0.2 // to end a push that hangs
-	// resultReserve is what the last write of the result needs.
-	resultReserve = time.Second
-	// minRescue is what a rescue gets when nothing presses it, however short the lock timeout is.
-	minRescue = 30 * time.Second
+	pushShare = 0.5
+	setShare  = 0.7
+	setTime   = time.Minute
+	// minPush is what the push gets however short the lock timeout is.
+	minPush = 30 * time.Second
+	// pressShare of the stop budget ends a push that hangs, maxPress at most.
+	pressShare = 0.15
+	maxPress   = 10 * time.Second
 )
+
+// within derives a context for a part of a rescue: it ends after d, or once a stop is requested after a share
+// of what is left of the stop budget then. The rescue itself goes on after a stop.
+func (r *run) within(ctx context.Context, d time.Duration, share float64) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.stop.Done():
+		}
+		left := time.Duration(share * float64(time.Until(r.stop.Deadline())))
+		select {
+		case <-ctx.Done():
+		case <-time.After(left):
+			cancel()
+		}
+	}()
+	return ctx, cancel
+}
 
 // rescue brings a state that a step could not save to safety (spec/runner.md, "A state that could not be
 // saved"): into the backend, else into Secrets, else into the rescue directory.
 func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	state, ok := r.unsaved(output)
 	if !ok {
+		if f.reason == result.ReasonStateWrite {
+			// A full disk cut the file short: what there is of it stays where it is.
+			r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedLost, Where: r.work.root} })
+		}
 		return
 	}
 	r.update(func(res *result.Result) {
@@ -46,8 +73,6 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	})
 	r.save()
 	r.log.Error("the state could not be saved: rescuing it", "serial", state.serial, "lineage", state.lineage)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.rescueTime())
-	defer cancel()
 	saved, where := r.saveSomewhere(ctx, state)
 	r.update(func(res *result.Result) { res.State.Saved, res.State.Where = saved, where })
 	r.log.Warn("the state that could not be saved", "outcome", string(saved), "where", where)
@@ -76,14 +101,6 @@ func (r *run) unsaved(output *runtime.Output) (unsavedState, bool) {
 	return state, true
 }
 
-// rescueTime is how long the rescue may take: what is left of the stop budget, else the lock timeout.
-func (r *run) rescueTime() time.Duration {
-	if deadline := r.stop.Deadline(); !deadline.IsZero() {
-		return max(time.Until(deadline)-resultReserve, resultReserve)
-	}
-	return max(r.opts.LockTimeout, minRescue)
-}
-
 // saveSomewhere tries the three places in turn.
 func (r *run) saveSomewhere(ctx context.Context, state unsavedState) (result.Saved, string) {
 	err := r.push(ctx, state)
@@ -92,6 +109,8 @@ func (r *run) saveSomewhere(ctx context.Context, state unsavedState) (result.Sav
 	}
 	r.log.Warn("rescue: pushing the state again", "error", err)
 	if set, ok := r.keeper.(rescuer); ok {
+		ctx, cancel := r.within(ctx, setTime, setShare)
+		defer cancel()
 		where, err := set.Rescue(ctx, state)
 		if err == nil {
 			return result.SavedRescued, where
@@ -125,27 +144,30 @@ var refused = regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelate
 
 // push repeats `state push`, under the lock and without -force, with exponential backoff.
 func (r *run) push(ctx context.Context, state unsavedState) error {
-	deadline, _ := ctx.Deadline()
-	whole := time.Until(deadline)
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(pushShare*float64(whole)))
+	ctx, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), pushShare)
 	defer cancel()
-	stop := runtime.NewStop(time.Duration(pressShare * float64(whole)))
-	end := context.AfterFunc(ctx, func() { stop.Request(context.DeadlineExceeded) })
+	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
+	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
 	defer end()
+	attempt := 0
+	once := func() error {
+		attempt++
+		return r.pushOnce(ctx, stop, state, attempt)
+	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	return backoff.Retry(func() error { return r.pushOnce(ctx, stop, state) }, backoff.WithContext(policy, ctx))
+	return backoff.Retry(once, backoff.WithContext(policy, ctx))
 }
 
-func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState) error {
+func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
 	deadline, _ := ctx.Deadline()
 	args := runtime.Args{LockTimeout: max(time.Until(deadline)/2, 0)}.StatePush("-", false)
 	// Not under ctx: the stop has the better ladder.
 	exit, output, err := r.rt.WithStop(stop).RunInput(context.Background(), args, bytes.NewReader(state.bytes), runtime.Discard)
-	r.record("state-push", exit, 1)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case exit.Code == 0:
+	}
+	r.record("state-push", exit, attempt)
+	if exit.Code == 0 {
 		return nil
 	}
 	err = errors.New(result.Tail(r.redact.String(output.Tail())))
@@ -155,9 +177,36 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	return err
 }
 
+// pushKept pushes the states that earlier runs in this working directory could not save, before anything is done
+// on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is.
+func (r *run) pushKept(ctx context.Context) error {
+	for _, path := range r.work.keptStates() {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return workdirError(err)
+		}
+		err = r.push(ctx, unsavedState{bytes: data})
+		switch {
+		case err == nil:
+			r.log.Info("pushed the state that an earlier run could not save", "file", path)
+			if err := os.Remove(path); err != nil {
+				return workdirError(err)
+			}
+		case errors.Is(err, errRefused):
+			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
+		case r.stop.Cause() != nil:
+			return interrupted(r.stop, "state-push", "the step was interrupted")
+		default:
+			return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: "state-push",
+				err: fmt.Errorf("%s, a state that an earlier run could not save, could not be pushed either: %w", path, err)}
+		}
+	}
+	return nil
+}
+
 // writeTo puts the state into a file of its own, durably. A file of that name is the same state.
 func (s unsavedState) writeTo(dir string) (path string, err error) {
-	path = filepath.Join(dir, fmt.Sprintf("rescued-%s-%d-%s.tfstate", s.lineage, s.serial, s.digest()[:8]))
+	path = filepath.Join(dir, fmt.Sprintf(rescuedPrefix+"%s-%d-%s.tfstate", s.lineage, s.serial, s.digest()[:8]))
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -49,26 +50,41 @@ func (c *cluster) Rescue(ctx context.Context, state unsavedState) (where string,
 	if err := z.Close(); err != nil {
 		return "", err
 	}
-	data := compressed.Bytes()
-	parts := (len(data) + maxPart - 1) / maxPart
-	for part := range parts {
-		secret := c.rescueSecret(state, part, parts)
-		secret.Data = map[string][]byte{"tfstate": data[part*maxPart : min(len(data), (part+1)*maxPart)]}
-		if err := c.createSecret(ctx, secret); err != nil {
-			return "", fmt.Errorf("Secret %s: %w", secret.Name, err)
+	name := func(part int) string { return naming.RescueSecret(c.suffix, state.serial, part) }
+	err = c.storeSet(ctx, state, compressed.Bytes(), name)
+	if errors.Is(err, errOtherSet) {
+		name = func(part int) string {
+			return naming.OtherRescueSecret(c.suffix, state.serial, state.digest(), part)
 		}
+		err = c.storeSet(ctx, state, compressed.Bytes(), name)
 	}
-	return "Secret " + c.client.Namespace() + "/" + naming.RescueSecret(c.suffix, state.serial, 0), nil
+	return "Secret " + c.client.Namespace() + "/" + name(0), err
 }
 
-func (c *cluster) rescueSecret(state unsavedState, part, parts int) *kube.Secret {
+// errOtherSet says that an earlier run rescued another state with this serial: it stays.
+var errOtherSet = errors.New("holds another rescued state")
+
+// storeSet stores the parts in order.
+func (c *cluster) storeSet(ctx context.Context, state unsavedState, data []byte, name func(part int) string) error {
+	parts := (len(data) + maxPart - 1) / maxPart
+	for part := range parts {
+		secret := c.rescueSecret(state, name(part), parts)
+		secret.Data = map[string][]byte{"tfstate": data[part*maxPart : min(len(data), (part+1)*maxPart)]}
+		if err := c.createSecret(ctx, secret); err != nil {
+			return fmt.Errorf("Secret %s: %w", secret.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *cluster) rescueSecret(state unsavedState, name string, parts int) *kube.Secret {
 	labels := maps.Clone(c.labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
 	labels[rescueLabel] = "true"
 	return &kube.Secret{ObjectMeta: metav1.ObjectMeta{
-		Name: naming.RescueSecret(c.suffix, state.serial, part), Labels: labels,
+		Name: name, Labels: labels,
 		Annotations: map[string]string{
 			annotationSerial: strconv.FormatUint(state.serial, 10), annotationLineage: state.lineage,
 			annotationDigest: state.digest(), annotationParts: strconv.Itoa(parts),
@@ -85,10 +101,13 @@ func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			there, errGet := c.client.Secrets(c.client.Namespace()).Get(ctx, secret.Name, metav1.GetOptions{})
-			if errGet == nil && there.Annotations[annotationDigest] == secret.Annotations[annotationDigest] {
+			switch {
+			case errGet != nil:
+				return errGet
+			case there.Annotations[annotationDigest] == secret.Annotations[annotationDigest]:
 				return nil
 			}
-			return backoff.Permanent(err)
+			return backoff.Permanent(errOtherSet)
 		case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 			return backoff.Permanent(err)
 		}

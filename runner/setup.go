@@ -26,6 +26,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := checkLayout(r.opts.Module); err != nil {
 		return err
 	}
+	if err := checkRescueDir(r.opts.RescueDir); err != nil {
+		return err
+	}
 	if err := r.prepareInputs(); err != nil {
 		return err
 	}
@@ -53,6 +56,18 @@ func (r *run) prepareInputs() (err error) {
 	}
 	r.redact.Add(r.backend.secrets()...)
 	return nil
+}
+
+// checkRescueDir finds out before anything runs that the last resort is none.
+func checkRescueDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	file, err := os.CreateTemp(dir, ".captf-runner-*")
+	if err != nil {
+		return usagef("--rescue-dir: %w: name a writable directory that outlives the pod", err)
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // prepareRoot makes the directory that every step runs in.

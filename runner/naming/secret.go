@@ -50,10 +50,29 @@ func RescueSecret(suffix string, serial uint64, part int) string {
 	return withPart(rescuePrefix+suffix+"-"+strconv.FormatUint(serial, 10), part)
 }
 
-// RescuePart is the inverse of [RescueSecret].
+// OtherRescueSecret returns the name of a chunk of the rescue set of another state with
+// the same serial: two runs that could not save made both of them from one state. digest
+// is the state's SHA-256 in hex, of which eight characters are used.
+func OtherRescueSecret(suffix string, serial uint64, digest string, part int) string {
+	return withPart(rescuePrefix+suffix+"-"+strconv.FormatUint(serial, 10)+digestInfix+digest[:digestLen], part)
+}
+
+const (
+	digestInfix = "-x" // no digit follows a hyphen, so it is no part
+	digestLen   = 8
+)
+
+// RescuePart is the inverse of [RescueSecret] and of [OtherRescueSecret].
 func RescuePart(suffix, name string) (serial uint64, part int, ok bool) {
+	if i := strings.LastIndex(name, digestInfix); i > len(rescuePrefix+suffix) {
+		if rest := name[i+len(digestInfix):]; len(rest) >= digestLen && isHex(rest[:digestLen]) {
+			name = name[:i] + rest[digestLen:]
+		}
+	}
 	return parseSerialPart(rescuePrefix+suffix, name)
 }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 func withPart(base string, part int) string {
 	if part == 0 {
