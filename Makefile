@@ -27,7 +27,7 @@ $(BINARIES):
 tools: ## build the pinned test tools (about 30 minutes once, then cached)
 	scripts/tools/build.sh probe tofu terraform k8s versitygw
 
-test: tools ## run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
+test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
 	scripts/test.sh
 
 lint: ## gofmt, go vet, staticcheck and the checked-in lists of linked packages
