@@ -31,6 +31,10 @@ func TestFilesForPeople(t *testing.T) {
 	wantFile(t, state, "versions/000001.tfstate", doc(0, "l"))
 	wantFile(t, state, "versions/000003.tfstate", doc(2, "l"))
 	wantNumbers(t, state, 1, 2, 3)
+	info, err := os.Stat(filepath.Join(state, "state.tfstate"))
+	if err != nil || info.Mode().Perm() != 0o400 {
+		t.Errorf("state.tfstate: %v, %v; want it read-only, for it is the version's own file", info.Mode(), err)
+	}
 
 	if err := states.Unlock(t.Context(), name, statesrv.UnlockRequest{ID: "a"}); err != nil {
 		t.Fatal(err)
@@ -227,7 +231,7 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 	}{
 		{"current bytes lost", removes("versions/000003.tfstate"), "bytes of version 3", 3},
 		{"older bytes lost", removes("versions/000002.tfstate"), "bytes of version 2", 2},
-		{"state.tfstate edited in place", appends("state.tfstate", " "), "restore an older version or push", 3},
+		{"state.tfstate edited in place", writes("state.tfstate", strings.Replace(doc(2, "l"), "[]", "{}", 1)), "restore an older version or push", 3},
 		{"current bytes cut", writes("versions/000003.tfstate", "{"), "damaged", 3},
 		{"head damaged", writes("head.json", "{"), "head record is damaged", 3},
 	} {
@@ -238,6 +242,9 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 			c.damage(t, filepath.Join(path, "s"))
 			if said := restart(t, path); !strings.Contains(said, c.says) {
 				t.Errorf("repair says %q, want %q", said, c.says)
+			}
+			if aside, _ := filepath.Glob(filepath.Join(path, "s", "*edited*")); len(aside) > 0 {
+				t.Errorf("kept aside %q: damaged bytes are to stay where they are", aside)
 			}
 			states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
 			if got, err := read(states.ReadVersion(t.Context(), "s", c.version)); err == nil || statusOf(err) != 0 {
