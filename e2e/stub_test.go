@@ -51,16 +51,6 @@ type call struct {
 // step is what the process was to do, such as "init".
 func (c call) step() string { return c.args[0] }
 
-// value is that of an argument -name=value.
-func (c call) value(name string) string {
-	for _, arg := range c.args {
-		if value, ok := strings.CutPrefix(arg, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // calls are those since the last time, the oldest first.
 func (r *recorder) calls(t *testing.T) []call {
 	t.Helper()

@@ -71,7 +71,7 @@ func (c *cluster) storeSet(ctx context.Context, state unsavedState, data []byte,
 		secret := c.rescueSecret(state, name(part), parts)
 		secret.Data = map[string][]byte{"tfstate": data[part*maxPart : min(len(data), (part+1)*maxPart)]}
 		if err := c.createSecret(ctx, secret); err != nil {
-			return fmt.Errorf("Secret %s: %w", secret.Name, err)
+			return fmt.Errorf("rescue Secret %s: %w", secret.Name, err)
 		}
 	}
 	return nil
