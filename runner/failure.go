@@ -109,8 +109,8 @@ var advice = map[runtime.Failure]string{
 
 // byStop are the diagnostics that an interruption causes. Any other error while a run drains is a failure
 // of its own.
-var byStop = regexp.MustCompile(`(?i)execution halted|operation cancell?ed|context cancell?ed|context deadline exceeded|interrupt|signal: killed|` +
-	`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed|stopped|shutting down`)
+var byStop = regexp.MustCompile(`(?i)execution halted|(operation|context|request) (was )?cancell?ed|signal: (killed|interrupt)|` +
+	`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed`)
 
 func causedByStop(out *runtime.Output) bool {
 	for _, d := range out.Errors {
@@ -121,10 +121,10 @@ func causedByStop(out *runtime.Output) bool {
 	return true
 }
 
-func changesOf(s plan.Summary) []result.Change {
+func (r *run) changesOf(s plan.Summary) []result.Change {
 	changes := make([]result.Change, len(s.Resources))
 	for i, c := range s.Resources {
-		changes[i] = result.Change{Address: c.Address, Action: c.Action}
+		changes[i] = result.Change{Address: r.redact.String(c.Address), Action: c.Action}
 	}
 	return changes
 }

@@ -121,6 +121,7 @@ func TestCausedByStop(t *testing.T) {
 		{"nothing is said", nil, true},
 		{"halted", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "execution halted"}}, true},
 		{"a provider that obeys", []runtime.Diagnostic{{Summary: "creating x", Detail: "context canceled", Address: "a"}}, true},
+		{"an instance that is stopped", []runtime.Diagnostic{{Summary: "instance i-1 is stopped", Detail: "shutting down", Address: "a"}}, false},
 		{"a provider error during the drain", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "quota exceeded", Address: "a"}}, false},
 	}
 	for _, tt := range tests {

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/captf/captf-runner/runner/result"
@@ -35,7 +36,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if err != nil {
 		f := asFailure(err, r.stop)
 		r.res.Error = r.errorOf(f)
-		err = fmt.Errorf("%s: %w", r.subject(), f)
+		err = errors.New(r.redact.String(r.subject() + ": " + f.Error()))
 	}
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
@@ -62,7 +63,7 @@ func (r *run) announceEnd() {
 func (r *run) errorOf(f *failure) *result.Error {
 	e := &result.Error{Kind: f.kind, Reason: f.reason, Step: f.step, Tail: result.Tail(r.redact.String(cmp.Or(f.tail, f.err.Error())))}
 	for _, resource := range f.resources {
-		resource.Summary = r.redact.String(resource.Summary)
+		resource.Address, resource.Summary = r.redact.String(resource.Address), r.redact.String(resource.Summary)
 		e.Resources = append(e.Resources, resource)
 	}
 	return e

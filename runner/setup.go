@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,6 +157,9 @@ func (r *run) prepareRuntime() error {
 		r.log.Warn("variables of the environment that would change what runs were dropped", "names", env.Dropped)
 	}
 	r.rt, err = runtime.New(r.opts.Bin, r.work.root, env, r.stop)
+	if err != nil && !errors.Is(err, runtime.ErrNotExecutable) {
+		return fmt.Errorf("runtime: %w", err)
+	}
 	if err != nil {
 		return layoutf("%w: put tofu or terraform into the image, or name it with --bin", err)
 	}

@@ -48,13 +48,13 @@ func leaks(name string) bool {
 	return (strings.HasPrefix(name, "TF_") || strings.HasPrefix(name, "KUBE_")) && !kept[name]
 }
 
-// forTerraformExec is the environment as terraform-exec takes it: it sets the automation
-// variables itself and refuses to be given them.
+// forTerraformExec is the environment as terraform-exec takes it: it sets the variables of automation and
+// logging itself, and refuses to be given them.
 func (e Environ) forTerraformExec() map[string]string {
 	vars := map[string]string{}
 	for _, pair := range e.Vars {
 		name, value, _ := strings.Cut(pair, "=")
-		if name != "TF_IN_AUTOMATION" && name != "TF_INPUT" {
+		if name != "TF_IN_AUTOMATION" && name != "TF_INPUT" && !strings.HasPrefix(name, "TF_LOG") {
 			vars[name] = value
 		}
 	}

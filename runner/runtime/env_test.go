@@ -27,7 +27,7 @@ func TestNewEnviron(t *testing.T) {
 }
 
 func TestForTerraformExec(t *testing.T) {
-	env := NewEnviron([]string{"TF_INPUT=0", "TF_IN_AUTOMATION=1", "A=b=c"}, nil)
+	env := NewEnviron([]string{"TF_INPUT=0", "TF_IN_AUTOMATION=1", "A=b=c"}, map[string]string{"TF_LOG": "DEBUG", "TF_LOG_PATH": "/f"})
 	if diff := cmp.Diff(map[string]string{"A": "b=c"}, env.forTerraformExec()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

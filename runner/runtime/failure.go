@@ -71,23 +71,27 @@ func Classify(exit Exit, output *Output) Failure {
 		return FailureKilled
 	}
 	all := output.everything()
+	// What a provider says of its own troubles is never about the lock, the backend or a registry.
+	provider := len(output.Changes) > 0 || fromProvider(output)
 	for _, t := range texts {
-		// A step that has begun to change things did have the lock, whatever a provider's message says.
-		if t.match.MatchString(all) && (t.failure != FailureLocked || len(output.Changes) == 0) {
+		if t.match.MatchString(all) && (!provider || aboutState[t.failure]) {
 			return t.failure
 		}
 	}
 	switch {
+	case provider:
+		return FailureProvider
 	case Transient(output):
 		return FailureRegistry
-	case len(output.InFlight()) > 0 || fromProvider(output):
-		return FailureProvider
 	case noSpace.MatchString(all):
 		return FailureDisk
 	default:
 		return FailureConfig
 	}
 }
+
+// aboutState are the failures that only the end of a run has, whatever its resources did.
+var aboutState = map[Failure]bool{FailureStateWrite: true, FailureLockLost: true}
 
 // Transient tells whether a failed init is worth repeating.
 func Transient(output *Output) bool {

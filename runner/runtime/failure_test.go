@@ -54,6 +54,7 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 		{"provider", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"creating EC2 instance: no capacity","detail":"","address":"aws_instance.a"}}`, FailureProvider},
 		{"configuration of a resource", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Missing required argument","detail":"","address":"aws_instance.a"}}`, FailureConfig},
 		{"configuration", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Reference to undeclared input variable","detail":""}}`, FailureConfig},
+		{"a provider's own network", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"reading EC2 instance","detail":"dial tcp 10.0.0.1:443: i/o timeout; 503 Service Unavailable","address":"aws_instance.a"}}`, FailureProvider},
 		{"plug-in crash", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Plugin did not respond","detail":""}}`, FailureProvider},
 		{"colour codes decide nothing", failed, "\x1b[31mError: \x1b[0mError acquiring the state lock", FailureLocked},
 	}

@@ -54,6 +54,7 @@ type faults struct {
 	twice    int                         // PUTs that something on the way sends again
 	pageSize int                         // of lists; 0 is 1000
 	then     func(b *bucket, key string) // happens before a PUT is answered
+	second   func(b *bucket, key string) // happens when a PUT arrives for the second time
 }
 
 func newFake(t *testing.T, f *fake) (url string) {
@@ -126,8 +127,12 @@ func (f *fake) put(w http.ResponseWriter, r *http.Request, key string) {
 	sum := md5.Sum(data)
 	o := fakeObject{data: data, etag: hex.EncodeToString(sum[:]), id: r.Header.Get("x-amz-meta-" + idField)}
 	f.mu.Lock()
+	again := slices.Contains(f.puts, o.id)
 	f.puts = append(f.puts, o.id)
 	f.mu.Unlock()
+	if again && f.second != nil {
+		f.second(f.bucket, key)
+	}
 	if f.noMetadata {
 		o.id = ""
 	}

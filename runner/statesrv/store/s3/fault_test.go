@@ -131,7 +131,7 @@ func TestCallerGone(t *testing.T) {
 		faults
 		want error
 	}{
-		"done":     {faults{}, nil},
+		"done":     {faults{cut: 1}, nil},
 		"not done": {faults{dropped: 99}, store.ErrUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
