@@ -2,6 +2,7 @@ package s3
 
 import (
 	"crypto/md5"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
@@ -21,8 +22,9 @@ import (
 type fake struct {
 	*bucket
 	faults
-	mu   sync.Mutex // makes a check and its write one step on this server
-	puts []string   // the write ids of the PUTs that arrived
+	mu     sync.Mutex // makes a check and its write one step on this server
+	puts   []string   // the write ids of the PUTs that arrived
+	listed int        // entries that lists gave
 }
 
 // bucket is what several servers may share.
@@ -120,7 +122,7 @@ func (f *fake) tag(o fakeObject) string {
 func (f *fake) put(w http.ResponseWriter, r *http.Request, key string) {
 	data, err := io.ReadAll(r.Body)
 	// What only AWS understands must not be sent.
-	if err != nil || strings.HasPrefix(r.Header.Get("x-amz-content-sha256"), "STREAMING") || r.Header.Get("x-amz-sdk-checksum-algorithm") != "" {
+	if err != nil || len(r.Header.Get("x-amz-content-sha256")) != sha256.Size*2 || r.Header.Get("x-amz-checksum-crc32") != "" {
 		fail(w, http.StatusBadRequest, "InvalidRequest")
 		return
 	}
@@ -137,15 +139,15 @@ func (f *fake) put(w http.ResponseWriter, r *http.Request, key string) {
 		o.id = ""
 	}
 	switch {
-	case f.refuse != 0:
-		fail(w, f.refuse, "NotImplemented")
-		return
 	case f.take(&f.busy):
 		fail(w, http.StatusConflict, "ConditionalRequestConflict")
 		return
 	case f.take(&f.dropped):
 		f.meanwhile(key)
 		fail(w, http.StatusServiceUnavailable, "SlowDown")
+		return
+	case f.refuse != 0:
+		fail(w, f.refuse, "NotImplemented")
 		return
 	}
 	status := f.write(r.Header, key, o)
@@ -194,13 +196,16 @@ func (f *fake) write(condition http.Header, key string, o fakeObject) int {
 	f.bucket.mu.Lock()
 	now, exists := f.objects[key]
 	f.bucket.mu.Unlock()
-	match := strings.Trim(condition.Get("If-Match"), `"`) // an empty one is none, as some servers have it
+	match := condition.Get("If-Match")
+	if match == `""` { // as some servers have it
+		match = ""
+	}
 	switch {
 	case condition.Get("If-None-Match") == "*" && exists && !f.ignoreCreate:
 		return http.StatusPreconditionFailed
 	case match != "" && !exists && f.absent404:
 		return http.StatusNotFound
-	case match != "" && !f.ignoreSwap && (!exists || match != now.etag):
+	case match != "" && !f.ignoreSwap && (!exists || match != `"`+now.etag+`"`):
 		return http.StatusPreconditionFailed
 	}
 	if f.racy || f.slow {
@@ -246,5 +251,6 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 			result.Contents = append(result.Contents, entry{key})
 		}
 	}
+	f.listed += len(result.Contents) + len(result.CommonPrefixes)
 	_ = xml.NewEncoder(w).Encode(result)
 }

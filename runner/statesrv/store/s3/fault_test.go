@@ -37,6 +37,9 @@ func TestLostAnswers(t *testing.T) {
 		"not readable":                 {faults{lost: 1, noHead: true}, store.ErrUnknown, store.ErrUnknown, 1},
 		"done, lost, then overwritten": {faults{lost: 1, then: overwrite}, store.ErrUnknown, store.ErrUnknown, 1},
 		"not done, then another's":     {faults{dropped: 1, noMetadata: true}, nil, nil, 2},
+		"perhaps done, then refused":   {faults{dropped: 1, second: overwrite}, store.ErrUnknown, store.ErrUnknown, 2},
+		"perhaps done, then 501":       {faults{dropped: 1, refuse: 501}, store.ErrUnknown, store.ErrUnknown, tries},
+		"busy, then refused":           {faults{busy: 1, second: overwrite}, store.ErrExists, store.ErrConflict, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

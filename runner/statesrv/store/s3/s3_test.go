@@ -3,6 +3,7 @@ package s3
 import (
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -138,14 +139,44 @@ func TestWaysOut(t *testing.T) {
 // TestForeignObjects: what others keep below the prefix is not listed.
 func TestForeignObjects(t *testing.T) {
 	f := &fake{bucket: &bucket{objects: map[string]fakeObject{"a/": {}, "a/b": {}, "a/.hidden": {}, "a/b c/d": {}, "a/b/c": {}}}}
+	if names := collect(t, openFake(t, f).List(t.Context(), "a")); !slices.Equal(names, []string{"b"}) {
+		t.Errorf("list gives %q, want b alone", names)
+	}
+}
+
+// TestListAfter: only what follows is asked for.
+func TestListAfter(t *testing.T) {
+	f := &fake{bucket: &bucket{objects: map[string]fakeObject{}}}
+	s := openFake(t, f)
+	for _, key := range []string{"a", "b/x", "b/y", "c", "d/z"} {
+		f.objects["logs/"+key] = fakeObject{}
+	}
+	for after, want := range map[string]struct {
+		names  []string
+		listed int
+	}{
+		"":  {[]string{"a", "b", "c", "d"}, 4},
+		"a": {[]string{"b", "c", "d"}, 3},
+		"b": {[]string{"c", "d"}, 3}, // "b/" follows "b"
+		"c": {[]string{"d"}, 1},
+		"d": {nil, 1},
+	} {
+		f.listed = 0
+		names := collect(t, s.ListAfter(t.Context(), "logs", after))
+		if !slices.Equal(names, want.names) || f.listed != want.listed {
+			t.Errorf("after %q: %q, of %d that the server listed; want %q of %d", after, names, f.listed, want.names, want.listed)
+		}
+	}
+}
+
+func collect(t *testing.T, list iter.Seq2[string, error]) []string {
+	t.Helper()
 	var names []string
-	for name, err := range openFake(t, f).List(t.Context(), "a") {
+	for name, err := range list {
 		if err != nil {
 			t.Fatal(err)
 		}
 		names = append(names, name)
 	}
-	if !slices.Equal(names, []string{"b"}) {
-		t.Errorf("list gives %q, want b alone", names)
-	}
+	return names
 }

@@ -1,0 +1,107 @@
+package stores
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/runner/statesrv/store"
+	"github.com/captf/captf-runner/runner/statesrv/store/s3"
+	"github.com/captf/captf-runner/runner/statesrv/store/storetest"
+)
+
+const (
+	bucket    = "states"
+	accessKey = "test-access"
+	secretKey = "test-secret-not-to-be-logged"
+)
+
+// credentials are the environment of whoever talks to a gateway, and nothing of
+// the machine's own AWS configuration.
+var credentials = []string{
+	"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey, "AWS_SESSION_TOKEN=",
+	"AWS_REGION=us-east-1", "AWS_PROFILE=", "AWS_ENDPOINT_URL=", "AWS_ENDPOINT_URL_S3=", "AWS_EC2_METADATA_DISABLED=true",
+	"AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
+}
+
+func TestMain(m *testing.M) {
+	for _, pair := range credentials {
+		name, value, _ := strings.Cut(pair, "=")
+		os.Setenv(name, value)
+	}
+	os.Exit(m.Run())
+}
+
+// startGateways starts n S3 gateways on one directory, with a bucket, and returns
+// their URLs.
+func startGateways(t *testing.T, n int) []string {
+	t.Helper()
+	dir := t.TempDir()
+	env := []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey, "HOME=" + dir}
+	var urls []string
+	for range n {
+		address := freeAddress(t)
+		p := spawn(t, env, tools.Bin(t, "versitygw"), "--port", address, "--quiet", "--keep-alive", "posix", dir)
+		p.waitFor(t, func() error { return makeBucket(t.Context(), "http://"+address) })
+		urls = append(urls, "http://"+address)
+	}
+	return urls
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// makeBucket makes the bucket if there is none.
+func makeBucket(ctx context.Context, url string) error {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return err
+	}
+	client := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
+		o.BaseEndpoint, o.UsePathStyle, o.Retryer = &url, true, aws.NopRetryer{}
+	})
+	if _, err := client.HeadBucket(ctx, &awss3.HeadBucketInput{Bucket: aws.String(bucket)}); err == nil {
+		return nil
+	}
+	_, err = client.CreateBucket(ctx, &awss3.CreateBucketInput{Bucket: aws.String(bucket)})
+	return err
+}
+
+func TestConformance(t *testing.T) {
+	for name, n := range map[string]int{"OneGateway": 1, "TwoGatewaysOnOneDirectory": 2} {
+		t.Run(name, func(t *testing.T) {
+			urls := startGateways(t, n)
+			var places atomic.Int32
+			storetest.Run(t, func(t *testing.T) func() store.Store {
+				prefix := "place-" + strconv.Itoa(int(places.Add(1)))
+				var handles int
+				return func() store.Store { // each handle enters by another gateway
+					first := handles % n
+					handles++
+					endpoints := append(urls[first:n:n], urls[:first]...)
+					s, err := s3.Open(t.Context(), s3.Options{Bucket: bucket, Prefix: prefix, Endpoints: endpoints})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}
+			})
+		})
+	}
+}
