@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -57,16 +59,27 @@ type served struct {
 	using func(t *testing.T, do func(*statesrv.States))
 }
 
-// newHTTP starts a state server in the test, as a team would run one. The runner gets its password by
-// the environment.
+// newHTTP starts a state server in the test, as a team would run one. It is no statesrv to the runner, which
+// cannot look at its lock and has to go by what the runtimes print. The runner gets its password by the environment.
 func newHTTP(t *testing.T, f *fixture) backend {
 	states := statesrv.NewStates(memory.New(), statesrv.Rules{RequireLock: true})
 	const password = "correct-horse-battery"
-	server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("runner", password)}))
+	server := httptest.NewServer(withoutLook(statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("runner", password)})))
 	t.Cleanup(server.Close)
 	url := server.URL + "/states/scenario"
 	f.env = append(f.env, "CAPTF_BACKEND_CONFIG=address="+url+"\nlock_address="+url+"\nunlock_address="+url+"\nusername=runner\npassword="+password)
 	return &served{name: "scenario", using: func(_ *testing.T, do func(*statesrv.States)) { do(states) }}
+}
+
+// withoutLook takes away what only a statesrv has.
+func withoutLook(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/lock") {
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newLocal looks at what --local keeps, by opening the same directory.

@@ -67,9 +67,11 @@ func TestForceUnlock(t *testing.T) {
 			f.releaseLater(t, 2*time.Second, otherID)
 			o := f.must(t, 0, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
 			wantUnlock(t, o, result.OutcomeHeldByOther)
-			wantFree(t, f, o)
-			if o.result.Lock.WaitedSeconds == 0 {
-				t.Errorf("lock = %+v, want a wait", o.result.Lock)
+			if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID {
+				t.Errorf("lock = %+v, want a wait for %s", l, otherID)
+			}
+			if id := f.backend.holder(t); id != "" {
+				t.Errorf("lock %s is still held", id)
 			}
 		})
 	})

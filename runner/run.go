@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/root"
@@ -47,6 +48,7 @@ type run struct {
 	outputs  map[string]runtime.Value
 
 	stepStart time.Time // of the step that runs or ran last
+	other     lock.Info // who held the lock when another was handed down
 	ownLock   string    // the lock that a child of this run was seen to hold
 	observing sync.WaitGroup
 

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
@@ -133,9 +132,8 @@ func (r *run) args() runtime.Args {
 func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 	r.update(func(res *result.Result) {
 		res.Unsaved = r.clean(unsaved(exit, output))
-		if u := res.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeHeldByOther {
-			setHolder(res.Lock, lock.Info{})
-		}
+		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
+		setHolder(res.Lock, r.other)
 	})
 	r.ownLock = ""
 }

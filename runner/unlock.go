@@ -128,6 +128,7 @@ func (r *run) afterUnlock(ctx context.Context, code int, text string) error {
 func (r *run) correctUnlock() {
 	u := r.res.Lock.ForceUnlock
 	if u != nil && u.Outcome == result.OutcomeHeldByOther && u.ID == r.res.Lock.ID {
+		r.other = lock.Info{}
 		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
 	}
 }
@@ -139,6 +140,7 @@ func (r *run) setUnlock(u lock.Unlock) {
 	log := r.log.With("id", r.opts.ForceUnlock, "outcome", string(u.Outcome))
 	switch u.Outcome {
 	case lock.HeldByOther:
+		r.other = u.Holder
 		r.setHolder(&u.Holder)
 		log.Warn("the handed-down lock is not the one that is held: left alone", "holder", u.Holder.String())
 	case lock.Unsupported:
