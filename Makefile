@@ -1,5 +1,5 @@
 # make help lists the targets. Each one sets up what it needs: the only things that have to be there are
-# Go, make, a C compiler and git.
+# Go, make, git and, for the race detector of make test, a C compiler.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -24,13 +24,13 @@ build: $(BINARIES) ## build the commands into bin/
 $(BINARIES):
 	$(GOBUILD) -o bin/$@ ./cmd/$@
 
-tools: ## build the pinned test tools (about 30 minutes once, then cached)
+tools: ## build the pinned test tools (about 35 minutes once, then cached)
 	scripts/tools/build.sh probe tofu terraform k8s versitygw
 
 test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
 	scripts/test.sh
 
-lint: ## gofmt, go vet, staticcheck and the checked-in lists of linked packages
+lint: ## gofmt, go vet and staticcheck
 	scripts/lint.sh
 
 bench: tools ## measure the runner against what it replaces
