@@ -67,7 +67,8 @@ func TestForceUnlock(t *testing.T) {
 			f.releaseLater(t, 2*time.Second, otherID)
 			o := f.must(t, 0, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
 			wantUnlock(t, o, result.OutcomeHeldByOther)
-			if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID {
+			// Where the lock cannot be looked at, a refused unlock does not tell whose it is.
+			if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID && !f.onServer() {
 				t.Errorf("lock = %+v, want a wait for %s", l, otherID)
 			}
 			if id := f.backend.holder(t); id != "" {

@@ -72,14 +72,16 @@ func Classify(exit Exit, output *Output) Failure {
 	}
 	all := output.everything()
 	// What a provider says of its own troubles is never about the lock, the backend or a registry.
-	provider := len(output.Changes) > 0 || fromProvider(output)
+	provider := fromProvider(output)
 	for _, t := range texts {
-		if t.match.MatchString(all) && (!provider || aboutState[t.failure]) {
+		// And a step that has begun to change things did have the lock.
+		possible := aboutState[t.failure] || !provider && (t.failure != FailureLocked || len(output.Changes) == 0)
+		if possible && t.match.MatchString(all) {
 			return t.failure
 		}
 	}
 	switch {
-	case provider:
+	case provider || len(output.Changes) > 0:
 		return FailureProvider
 	case Transient(output):
 		return FailureRegistry
