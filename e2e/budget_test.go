@@ -57,23 +57,15 @@ type moment struct {
 const pause = `pause() { touch "$1"; until [ -e "$1.seen" ]; do sleep 0.02; done; }
 `
 
-// resident reads the memory of a process in KiB.
-func resident(t *testing.T, pid int, field string) int {
-	t.Helper()
+// procMemory reads one line of a process's status, in KiB.
+func procMemory(pid int, field string) (int, error) {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
-	_, after, found := strings.Cut(string(status), field+":")
-	fields := strings.Fields(after)
-	if !found || len(fields) == 0 {
-		t.Fatalf("no %s in %s", field, status)
-	}
-	kib, err := strconv.Atoi(fields[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib
+	_, after, _ := strings.Cut(string(status), field+":")
+	number, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	return strconv.Atoi(number)
 }
 
 // wantResident runs one operation that has to succeed, and looks at the runner's memory on the way.
@@ -87,7 +79,10 @@ func (f *fixture) wantResident(t *testing.T, moments []moment, op string, flags 
 	go func() { ended <- cmd.Wait() }()
 	for _, m := range moments {
 		m.await(t, ended)
-		kib := resident(t, cmd.Process.Pid, m.field)
+		kib, err := procMemory(cmd.Process.Pid, m.field)
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Logf("%s: %s %d KiB", filepath.Base(m.file), m.field, kib)
 		if kib > maxResident {
 			t.Errorf("captf-runner had %d KiB in memory while its child worked, at most %d are allowed", kib, maxResident)
@@ -214,4 +209,24 @@ func leastCPU(t *testing.T, command func() *exec.Cmd) time.Duration {
 		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
 	return least
+}
+
+// Every process of a runtime costs about as much as half an init: the version comes out of the steps themselves.
+func TestNoProcessForTheVersion(t *testing.T) {
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		overwrite(t, filepath.Join(f.dir, "plan.key"), strings.Repeat("k", 32))
+		calls := f.record(t)
+		for _, op := range []string{"plan", "apply", "drift", "refresh", "destroy"} {
+			o := f.must(t, 0, op, "--plan-key-file", filepath.Join(f.dir, "plan.key"))
+			for _, c := range calls.calls(t) {
+				if c.step() == "version" {
+					t.Errorf("%s: `version` was called", op)
+				}
+			}
+			if o.result.Runtime.Version == "" {
+				t.Errorf("%s: no version in the result\n%s", op, o)
+			}
+		}
+	})
 }

@@ -88,7 +88,7 @@ func fields(t *testing.T, file string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 }
 
-// steps are the commands of the calls in order, without `version`, which runs beside init.
+// steps are the commands of the calls in order, without `version`, which only informs the result.
 func steps(calls []call) string {
 	var names []string
 	for _, c := range calls {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
@@ -109,12 +110,14 @@ var advice = map[runtime.Failure]string{
 
 // byStop are the diagnostics that an interruption causes. Any other error while a run drains is a failure
 // of its own.
-var byStop = regexp.MustCompile(`(?i)execution halted|(operation|context|request) (was )?cancell?ed|signal: (killed|interrupt)|` +
-	`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed`)
+var byStop = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)execution halted|(operation|context|request) (was )?cancell?ed|signal: (killed|interrupt)|` +
+		`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed`)
+})
 
 func causedByStop(out *runtime.Output) bool {
 	for _, d := range out.Errors {
-		if !byStop.MatchString(d.Text()) {
+		if !byStop().MatchString(d.Text()) {
 			return false
 		}
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
 
 const stepInit = "init"
 
-// initialise runs init, and beside it asks for the version, which only informs the result.
+// initialise runs init and makes sure that it was a runtime which did that.
 func (r *run) initialise(ctx context.Context) error {
 	if err := r.checkSelector(ctx); err != nil {
 		return err
@@ -26,17 +27,26 @@ func (r *run) initialise(ctx context.Context) error {
 	if err := r.clearBeforeInit(ctx); err != nil {
 		return err
 	}
-	versions := make(chan error, 1)
-	go func() { versions <- r.askVersion(ctx) }()
-	err := r.initWithRetries(ctx)
-	if noVersion := <-versions; noVersion != nil && r.stop.Cause() == nil && !killed(err) {
-		return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
-			r.rt.Command[0], noVersion)
+	glance := make(chan time.Time, 1)
+	go func() { glance <- r.glance(ctx) }()
+	output, err := r.initWithRetries(ctx)
+	r.freeAt = <-glance
+	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) {
+		if noVersion := r.askVersion(ctx); noVersion != nil && r.stop.Cause() == nil {
+			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
+				r.rt.Command[0], noVersion)
+		}
 	}
 	if err != nil {
 		return err
 	}
 	return r.checkBackend()
+}
+
+// tellsVersion tells whether the result gets the version without a process for it, which would cost as
+// much as half of init: a runtime prints it when it plans or applies. That it is a runtime, init's last words show.
+func (r *run) tellsVersion(init *runtime.Output) bool {
+	return r.opts.Op != naming.Restore && init != nil && strings.Contains(init.Text(), " has been successfully initialized!")
 }
 
 // killed tells of a runtime that was killed at once: whether it is one, nobody knows.
@@ -68,33 +78,33 @@ func (r *run) checkBackend() error {
 
 // initWithRetries repeats init, which changes nothing, after failures that are known to pass. No
 // other step is ever repeated blindly (spec/runner.md, "Retries").
-func (r *run) initWithRetries(ctx context.Context) error {
+func (r *run) initWithRetries(ctx context.Context) (*runtime.Output, error) {
 	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second))
 	for attempt := 1; ; attempt++ {
-		f := r.initOnce(ctx, attempt)
+		output, f := r.initOnce(ctx, attempt)
 		if f == nil {
-			return nil
+			return output, nil
 		}
 		if f.reason != result.ReasonRegistry || attempt > r.opts.InitRetries {
-			return f
+			return nil, f
 		}
 		pause := pauses.NextBackOff()
 		r.log.Warn("init failed in a way that is known to pass: trying again", "attempt", attempt, "pause", pause.Round(time.Millisecond), "error", f.err)
 		if !r.sleep(ctx, pause) {
-			return interrupted(r.stop, stepInit, "waiting to try again")
+			return nil, interrupted(r.stop, stepInit, "waiting to try again")
 		}
 	}
 }
 
-func (r *run) initOnce(ctx context.Context, attempt int) *failure {
-	_, err := r.step(ctx, step{name: stepInit, args: runtime.Args.Init})
+func (r *run) initOnce(ctx context.Context, attempt int) (*runtime.Output, *failure) {
+	d, err := r.step(ctx, step{name: stepInit, args: runtime.Args.Init})
 	if attempt > 1 {
 		r.mergeAttempts(attempt)
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		return nil, asFailure(err, r.stop)
 	}
-	return asFailure(err, r.stop)
+	return d.output, nil
 }
 
 // mergeAttempts keeps one entry for all tries of init.

@@ -15,7 +15,7 @@ const maxJournal = 64
 func (r *run) journal(changes []runtime.Started) {
 	list := r.clean(listUnsaved(changes))
 	r.update(func(res *result.Result) { res.Unsaved = list })
-	r.save()
+	r.saver.soon(r.save)
 }
 
 // unsaved is what a step that has ended may have changed without a saved state that says so. A runtime

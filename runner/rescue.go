@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -140,7 +141,9 @@ type rescuer interface {
 var errRefused = errors.New("the backend has another or a newer state")
 
 // refused are the messages of such a push. It is never repeated with -force.
-var refused = regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409|code 409|HTTP error: 4\d\d`)
+var refused = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409|code 409|HTTP error: 4\d\d`)
+})
 
 // push repeats `state push`, under the lock and without -force, with exponential backoff.
 func (r *run) push(ctx context.Context, state unsavedState) error {
@@ -171,7 +174,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 		return nil
 	}
 	err = errors.New(result.Tail(r.redact.String(output.Tail())))
-	if refused.MatchString(err.Error()) {
+	if refused().MatchString(err.Error()) {
 		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
 	}
 	return err

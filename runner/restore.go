@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -59,7 +60,7 @@ func restoreFile(w workspace) string { return filepath.Join(w.dir, "restore.tfst
 func managedResources(list string) int {
 	n := 0
 	for line := range strings.Lines(list) {
-		resource := inModule.ReplaceAllString(strings.TrimSpace(line), "")
+		resource := inModule().ReplaceAllString(strings.TrimSpace(line), "")
 		if resource != "" && !strings.HasPrefix(resource, "data.") {
 			n++
 		}
@@ -68,7 +69,9 @@ func managedResources(list string) int {
 }
 
 // inModule matches the modules that an address goes through, with their keys.
-var inModule = regexp.MustCompile(`^(module\.[^.\[]+(\[("([^"\\]|\\.)*"|\d+)\])?\.)+`)
+var inModule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(module\.[^.\[]+(\[("([^"\\]|\\.)*"|\d+)\])?\.)+`)
+})
 
 // readRestore joins the chunks of a backup and checks that they are a state, before anything runs.
 func readRestore(dir string, chunks int) ([]byte, error) {

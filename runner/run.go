@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -49,8 +50,11 @@ type run struct {
 
 	stepStart time.Time // of the step that runs or ran last
 	other     lock.Info // who held the lock when another was handed down
+	freeAt    time.Time // when the lock was last seen free
 	ownLock   string    // the lock that a child of this run was seen to hold
 	observing sync.WaitGroup
+
+	saver saver
 
 	mu   sync.Mutex // guards res while a step runs
 	res  *result.Result
@@ -132,7 +136,11 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	defer r.removeInputs()
 	r.notify("RunStarted", string(r.opts.Op))
-	return r.operate(ctx)
+	err := r.operate(ctx)
+	if r.res.Runtime.Version == "" && !errors.Is(err, errLayout) && r.stop.Cause() == nil {
+		_ = r.askVersion(ctx) // no step has told it
+	}
+	return err
 }
 
 // release ends what was started or opened.

@@ -116,7 +116,11 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
 	end()
 	r.observing.Wait()
+	r.saver.settle()
 	r.budget.use(out.lockWait())
+	if v := output.Version; v != "" {
+		r.update(func(res *result.Result) { res.Runtime.Version = v })
+	}
 	if err != nil || exit.Code != 0 {
 		out.show()
 	}

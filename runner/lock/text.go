@@ -3,13 +3,19 @@ package lock
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
+// pattern is compiled at its first use: a run that meets no lock starts faster without.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	ansiSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?`)
-	blockHeader  = regexp.MustCompile(`(?m)Lock Info:[ \t]*$`)
-	blockField   = regexp.MustCompile(`^(ID|Path|Operation|Who|Version|Created|Info):(.*)$`)
-	httpHolder   = regexp.MustCompile(`already locked:\s+ID=(\S+)`)
+	ansiSequence = pattern(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?`)
+	blockHeader  = pattern(`(?m)Lock Info:[ \t]*$`)
+	blockField   = pattern(`^(ID|Path|Operation|Who|Version|Created|Info):(.*)$`)
+	httpHolder   = pattern(`already locked:\s+ID=(\S+)`)
 )
 
 // ParseText finds the holder in what a runtime prints when it cannot take or release a lock: its
@@ -21,7 +27,7 @@ var (
 func ParseText(text string) (Info, bool) {
 	text = plain(text)
 	info := parseBlock(text)
-	if id := lastSubmatch(httpHolder, text); id != "" && id != info.ID {
+	if id := lastSubmatch(httpHolder(), text); id != "" && id != info.ID {
 		return Info{ID: id}, true
 	}
 	return info, info.ID != "" || info.Who != ""
@@ -38,7 +44,7 @@ func lastSubmatch(re *regexp.Regexp, text string) string {
 // parseBlock reads the last "Lock Info" block. A line that is no field continues the one before; the
 // block ends at its last field, Info, or at a blank line.
 func parseBlock(text string) Info {
-	headers := blockHeader.FindAllStringIndex(text, -1)
+	headers := blockHeader().FindAllStringIndex(text, -1)
 	if len(headers) == 0 {
 		return Info{}
 	}
@@ -47,7 +53,7 @@ func parseBlock(text string) Info {
 	current := ""
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		switch m := blockField.FindStringSubmatch(line); {
+		switch m := blockField().FindStringSubmatch(line); {
 		case line == "":
 			return blockInfo(fields)
 		case m != nil:
@@ -84,4 +90,4 @@ func plain(text string) string {
 	return b.String()
 }
 
-func stripANSI(text string) string { return ansiSequence.ReplaceAllString(text, "") }
+func stripANSI(text string) string { return ansiSequence().ReplaceAllString(text, "") }

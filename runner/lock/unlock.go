@@ -8,21 +8,21 @@ import (
 // unlockTexts are the failures of `force-unlock` that are none, as the runtimes print them, in lower
 // case and with white space squeezed. The first match counts.
 var unlockTexts = []struct {
-	text    *regexp.Regexp
+	text    func() *regexp.Regexp
 	outcome Outcome
 }{
-	{regexp.MustCompile(`does not match existing lock`), HeldByOther},
-	{regexp.MustCompile(`failed to unlock state: unexpected http response code (409|423)\b`), HeldByOther},
+	{pattern(`does not match existing lock`), HeldByOther},
+	{pattern(`failed to unlock state: unexpected http response code (409|423)\b`), HeldByOther},
 
-	{regexp.MustCompile(`state is already unlocked`), AlreadyUnlocked},
-	{regexp.MustCompile(`failed to unlock state: unexpected http response code 404\b`), AlreadyUnlocked},
-	{regexp.MustCompile(`leases\.coordination\.k8s\.io "[^"]*" not found`), AlreadyUnlocked},
-	{regexp.MustCompile(`retrieve (s3 )?lock info: (unexpected end of json input|no lock info found|blob metadata "[^"]*" was empty)`), AlreadyUnlocked},
+	{pattern(`state is already unlocked`), AlreadyUnlocked},
+	{pattern(`failed to unlock state: unexpected http response code 404\b`), AlreadyUnlocked},
+	{pattern(`leases\.coordination\.k8s\.io "[^"]*" not found`), AlreadyUnlocked},
+	{pattern(`retrieve (s3 )?lock info: (unexpected end of json input|no lock info found|blob metadata "[^"]*" was empty)`), AlreadyUnlocked},
 
-	{regexp.MustCompile(`localstate not locked`), Unsupported},
-	{regexp.MustCompile(`local state cannot be unlocked by another process`), Unsupported},
-	{regexp.MustCompile(`lock id should be numerical`), Unsupported},
-	{regexp.MustCompile(`locking is disabled for this backend`), Unsupported},
+	{pattern(`localstate not locked`), Unsupported},
+	{pattern(`local state cannot be unlocked by another process`), Unsupported},
+	{pattern(`lock id should be numerical`), Unsupported},
+	{pattern(`locking is disabled for this backend`), Unsupported},
 }
 
 // ClassifyUnlock tells what a `force-unlock` did from its exit code and everything that it printed.
@@ -35,7 +35,7 @@ func ClassifyUnlock(exit int, text string) (Unlock, bool) {
 	}
 	squeezed := strings.ToLower(strings.Join(strings.Fields(plain(text)), " "))
 	for _, known := range unlockTexts {
-		if !known.text.MatchString(squeezed) {
+		if !known.text().MatchString(squeezed) {
 			continue
 		}
 		unlock := Unlock{Outcome: known.outcome}

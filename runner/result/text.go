@@ -3,6 +3,7 @@ package result
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -40,7 +41,9 @@ func boundary(s string, i int) int {
 
 // escape matches one terminal escape sequence: a control sequence such as a
 // colour, an operating system command such as a window title, or a short one.
-var escape = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
+var escape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
+})
 
 // Plain returns s as valid UTF-8 without terminal escape sequences and without
 // control characters other than line feed and tab. Invalid bytes become U+FFFD.
@@ -49,7 +52,7 @@ func Plain(s string) string {
 	if strings.IndexFunc(s, isNoise) < 0 {
 		return s
 	}
-	return strings.Map(dropNoise, escape.ReplaceAllString(s, ""))
+	return strings.Map(dropNoise, escape().ReplaceAllString(s, ""))
 }
 
 func isNoise(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

@@ -20,6 +20,8 @@ type Event struct {
 	Outputs    map[string]Value   `json:"outputs"`
 	Diagnostic *tfjson.Diagnostic `json:"diagnostic"`
 	State      json.RawMessage    `json:"state"` // of an emergency dump only; never printed
+	Tofu       string             `json:"tofu"`  // the version, in the first line
+	Terraform  string             `json:"terraform"`
 }
 
 // Hook is what an apply_*, refresh_* or provision_* line is about.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -26,15 +27,17 @@ const (
 
 // printed matches a message as a runtime prints it. It wraps the lines of its readable text, so any space
 // can be the end of a line.
-func printed(pattern string) *regexp.Regexp {
-	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`))
+//
+// It is compiled when a step has failed: to compile all of them takes longer than to start a child.
+func printed(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`)) })
 }
 
 // texts are the messages of both runtimes, in the order of their weight: a run that lost its lock
 // and could not save its state has first of all a state that is not saved.
 var texts = []struct {
 	failure Failure
-	match   *regexp.Regexp
+	match   func() *regexp.Regexp
 }{
 	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
 	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
@@ -76,7 +79,7 @@ func Classify(exit Exit, output *Output) Failure {
 	for _, t := range texts {
 		// And a step that has begun to change things did have the lock.
 		possible := aboutState[t.failure] || !provider && (t.failure != FailureLocked || len(output.Changes) == 0)
-		if possible && t.match.MatchString(all) {
+		if possible && t.match().MatchString(all) {
 			return t.failure
 		}
 	}
@@ -85,7 +88,7 @@ func Classify(exit Exit, output *Output) Failure {
 		return FailureProvider
 	case Transient(output):
 		return FailureRegistry
-	case noSpace.MatchString(all):
+	case noSpace().MatchString(all):
 		return FailureDisk
 	default:
 		return FailureConfig
@@ -98,7 +101,7 @@ var aboutState = map[Failure]bool{FailureStateWrite: true, FailureLockLost: true
 // Transient tells whether a failed init is worth repeating.
 func Transient(output *Output) bool {
 	all := output.everything()
-	return transient.MatchString(all) && !permanent.MatchString(all)
+	return transient().MatchString(all) && !permanent().MatchString(all)
 }
 
 // fromProvider tells a provider's errors from those of the configuration: only the former name the

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +33,9 @@ func (d Diagnostic) Text() string {
 
 // Output is what a step said, as far as decisions need it.
 type Output struct {
-	Errors []Diagnostic
+	// Version is the runtime's, empty when the step does not tell it.
+	Version string
+	Errors  []Diagnostic
 	// Counts is the last change_summary of an apply or destroy, nil when the step did not get that far.
 	Counts *Counts
 	// Planned is the number of changes that the step announced.
@@ -76,6 +79,8 @@ func (o *Output) event(e Event) {
 		o.State = e.State
 	}
 	switch e.Type {
+	case "version":
+		o.Version = cmp.Or(e.Tofu, e.Terraform)
 	case diagnostic:
 		o.diagnostic(e.Diagnostic)
 	case changeSummary:

@@ -44,17 +44,19 @@ func endGroup(pgid int) (gone bool) {
 // group it moved to. It is for the very end of a run: no command may be running.
 func EndDescendants() {
 	deadline := time.Now().Add(endTimeout)
-	for time.Now().Before(deadline) {
-		children := childrenOf(os.Getpid())
-		if len(children) == 0 {
-			return
-		}
-		for _, pid := range children {
+	for hasChildren() && time.Now().Before(deadline) {
+		for _, pid := range childrenOf(os.Getpid()) {
 			_ = unix.Kill(pid, unix.SIGKILL) // its own children become ours, for the next round
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// hasChildren asks the kernel, which is much cheaper than to read all of /proc.
+func hasChildren() bool {
+	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return !errors.Is(err, unix.ECHILD)
 }
 
 // childrenOf reads the direct children from /proc.
