@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,138 +15,27 @@ import (
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// job is one first apply of 20 resources, to a state of its own.
-type job struct {
-	dir      string // with the root in config
-	runtime  string
-	settings []string // of the backend
-	env      []string
-}
-
-const benchModule = `
-terraform {
-  backend %q {}
-}
-variable "text" {}
-resource "terraform_data" "it" {
-  count = 20
-  input = "${var.text} ${count.index}"
-}
-`
-
-func newJob(b *testing.B, runtime, kind string, settings, env []string) job {
-	b.Helper()
-	j := job{dir: b.TempDir(), runtime: runtime, settings: settings}
-	j.env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + j.dir, "TF_CLI_CONFIG_FILE=" + filepath.Join(j.dir, "cli.tfrc"),
-		"TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
-	}, env...)
-	for name, text := range map[string]string{
-		"config/main.tf":               fmt.Sprintf(benchModule, kind),
-		"config/terraform.tfvars.json": `{"text": "hello"}`,
-		"cli.tfrc":                     "disable_checkpoint = true\n",
-	} {
-		path := filepath.Join(j.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return j
-}
-
-// runner is the job as the runner does it.
-func (j job) runner(b *testing.B, flags ...string) *exec.Cmd {
-	b.Helper()
-	args := []string{"run", "--op", "apply", "--bin", j.runtime, "--module", "config", "--config", "config",
-		"--workdir", "work", "--result", "result.json", "--providers", ""}
-	for _, setting := range j.settings {
-		args = append(args, "--backend-config", setting)
-	}
-	cmd := exec.Command(tools.Build(b, "./cmd/captf-runner"), append(args, flags...)...)
-	cmd.Dir, cmd.Env = j.dir, j.env
-	return cmd
-}
-
-// shell is the job as a person types it: the very commands that the runner would run, joined by &&.
-func (j job) shell(b *testing.B) *exec.Cmd {
-	b.Helper()
-	dry := j.runner(b, "--dry-run")
-	out, err := dry.Output()
-	if err != nil {
-		b.Fatalf("%s: %v", dry, err)
-	}
-	var commands []string
-	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, j.runtime+" ") {
-			commands = append(commands, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if len(commands) != 2 {
-		b.Fatalf("init and apply are two commands, not\n%s", out)
-	}
-	cmd := exec.Command("sh", "-c", strings.Join(commands, " && "))
-	cmd.Dir, cmd.Env = filepath.Join(j.dir, "config"), j.env
-	return cmd
-}
-
-// cost is what one run took, of the machine with all its processes.
-type cost struct{ wall, cpu float64 } // milliseconds
-
-func measure(b *testing.B, cmd *exec.Cmd) cost {
-	b.Helper()
-	output, err := os.Create(filepath.Join(b.TempDir(), "output"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer output.Close()
-	cmd.Stdout, cmd.Stderr = output, output
-	start := time.Now()
-	err = cmd.Run()
-	wall := time.Since(start)
-	if err != nil {
-		text, _ := os.ReadFile(output.Name())
-		b.Fatalf("%s: %v\n%s", cmd, err, text)
-	}
-	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return cost{wall: milliseconds(wall), cpu: milliseconds(cpu)}
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-func median(costs []cost, of func(cost) float64) float64 {
-	var values []float64
-	for _, c := range costs {
-		values = append(values, of(c))
-	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}
-
-func wall(c cost) float64 { return c.wall }
-func cpu(c cost) float64  { return c.cpu }
-
 // BenchmarkApply compares an apply through the runner with `init && apply` typed in a shell, in pairs that
-// take turns at being first. Run it with -benchtime 10x or more, on a quiet machine: the metrics are
-// medians.
+// take turns at being first. The metrics are medians, a ratio is that of the pairs' ratios: a machine that is slow for
+// a while is slow for both halves of a pair. Run it with -benchtime 10x or more, on a quiet machine.
 func BenchmarkApply(b *testing.B) {
+	places := map[string]func(*testing.B) func() []string{"http": onStateServer, "kubernetes": onAPIServer}
 	for _, runtime := range tools.Runtimes(b) {
-		for name, place := range map[string]func(*testing.B) func(int) job{
-			"http":       func(b *testing.B) func(int) job { return jobsOnStateServer(b, runtime.Path) },
-			"kubernetes": func(b *testing.B) func(int) job { return jobsOnKubernetes(b, runtime.Path) },
-		} {
-			b.Run(runtime.Name+"/"+name, func(b *testing.B) { comparePairs(b, place(b)) })
+		for _, backend := range []string{"http", "kubernetes"} {
+			for _, module := range []string{"bare", "provider"} {
+				b.Run(runtime.Name+"/"+backend+"/"+module, func(b *testing.B) {
+					settings := places[backend](b)
+					comparePairs(b, func() job { return newJob(b, runtime.Path, module, backend, settings()) })
+				})
+			}
 		}
 	}
 }
 
-func comparePairs(b *testing.B, next func(int) job) {
+func comparePairs(b *testing.B, next func() job) {
 	var typed, run []cost
 	for i := range b.N {
-		shell, runner := next(2*i).shell(b), next(2*i+1).runner(b)
+		shell, runner := next().shell(b), next().runner(b)
 		if i%2 == 0 {
 			typed = append(typed, measure(b, shell))
 		}
@@ -157,14 +45,35 @@ func comparePairs(b *testing.B, next func(int) job) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(typed, wall), "shell-ms")
-	b.ReportMetric(median(run, wall), "runner-ms")
-	b.ReportMetric(median(run, wall)/median(typed, wall), "ratio")
-	b.ReportMetric(median(run, cpu)/median(typed, cpu), "cpu-ratio")
+	ratios := make([]cost, b.N)
+	for i := range ratios {
+		ratios[i] = cost{wall: run[i].wall / typed[i].wall, cpu: run[i].cpu / typed[i].cpu}
+	}
+	b.ReportMetric(median(typed).wall, "shell-ms")
+	b.ReportMetric(median(run).wall, "runner-ms")
+	b.ReportMetric(median(ratios).wall, "ratio")
+	b.ReportMetric(median(ratios).cpu, "cpu-ratio")
 }
 
-// jobsOnStateServer gives jobs on the http backend, with a state server in a process of its own.
-func jobsOnStateServer(b *testing.B, runtime string) func(int) job {
+// median is the median of each of the two figures.
+func median(costs []cost) cost {
+	of := func(figure func(cost) float64) float64 {
+		values := make([]float64, len(costs))
+		for i, c := range costs {
+			values[i] = figure(c)
+		}
+		slices.Sort(values)
+		n := len(values)
+		return (values[(n-1)/2] + values[n/2]) / 2
+	}
+	return cost{
+		wall: of(func(c cost) float64 { return c.wall }),
+		cpu:  of(func(c cost) float64 { return c.cpu }),
+	}
+}
+
+// onStateServer gives settings of the http backend, for one new state after the other in a statesrv of its own process.
+func onStateServer(b *testing.B) func() []string {
 	dir := b.TempDir()
 	portFile := filepath.Join(dir, "port")
 	server := exec.Command(tools.Build(b, "./cmd/statesrv"), "serve", "--data", filepath.Join(dir, "data"), "--port", "0", "--port-file", portFile)
@@ -178,29 +87,33 @@ func jobsOnStateServer(b *testing.B, runtime string) func(int) job {
 			b.Fatal("statesrv does not start")
 		}
 	}
-	return func(i int) job {
-		url := fmt.Sprintf("http://127.0.0.1:%s/states/bench-%s-%d-%d", bytes.TrimSpace(port), filepath.Base(runtime), b.N, i)
-		return newJob(b, runtime, "http", []string{"address=" + url, "lock_address=" + url, "unlock_address=" + url}, nil)
+	i := 0
+	return func() []string {
+		i++
+		url := fmt.Sprintf("http://127.0.0.1:%s/states/bench-%d", bytes.TrimSpace(port), i)
+		return []string{"address=" + url, "lock_address=" + url, "unlock_address=" + url}
 	}
 }
 
-// jobsOnKubernetes gives jobs on the kubernetes backend, with the rights of a Job's ServiceAccount.
-func jobsOnKubernetes(b *testing.B, runtime string) func(int) job {
+// onAPIServer gives settings of the kubernetes backend, with the rights of a Job's ServiceAccount.
+func onAPIServer(b *testing.B) func() []string {
 	server := kubetest.Shared(b)
 	namespace := server.Namespace(b)
 	kubeconfig := server.Kubeconfig(b, namespace, server.RunnerRules())
-	return func(i int) job {
-		settings, err := naming.BackendConfig(naming.Object{Kind: naming.Cluster, Namespace: namespace, Name: fmt.Sprintf("bench-%d-%d", b.N, i), Cluster: "bench"})
+	i := 0
+	return func() []string {
+		i++
+		settings, err := naming.BackendConfig(naming.Object{Kind: naming.Cluster, Namespace: namespace, Name: fmt.Sprintf("bench-%d", i), Cluster: "bench"})
 		if err != nil {
 			b.Fatal(err)
 		}
 		settings = slices.DeleteFunc(settings, func(s string) bool { return s == "in_cluster_config=true" })
-		return newJob(b, runtime, "kubernetes", append(settings, "config_path="+kubeconfig), nil)
+		return append(settings, "config_path="+kubeconfig)
 	}
 }
 
-// BenchmarkStart measures the time from the start of the runner to that of its first child, which is a
-// shell that asks the clock: its own start is part of the figure.
+// BenchmarkStart measures the time from the start of the runner to that of its first child. That is a shell
+// which asks the clock: what it takes to do so, about 2 ms, is part of the figure.
 func BenchmarkStart(b *testing.B) {
 	stub := filepath.Join(b.TempDir(), "runtime")
 	if err := os.WriteFile(stub, []byte("#!/bin/sh\ndate +%s%N >>clock\nexit 1\n"), 0o700); err != nil {
@@ -208,7 +121,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	var starts []cost
 	for range b.N {
-		j := newJob(b, stub, "http", []string{"address=http://127.0.0.1:9"}, nil)
+		j := newJob(b, stub, "bare", "http", []string{"address=http://127.0.0.1:9"})
 		cmd := j.runner(b)
 		start := time.Now()
 		_ = cmd.Run() // the stub fails
@@ -223,19 +136,19 @@ func BenchmarkStart(b *testing.B) {
 		starts = append(starts, cost{wall: milliseconds(time.Unix(0, first).Sub(start))})
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(starts, wall), "start-ms")
+	b.ReportMetric(median(starts).wall, "start-ms")
 }
 
-// BenchmarkFootprint reports the size of the binary, and the most memory that it had during an apply.
+// BenchmarkFootprint reports the size of the binary, and the most memory that the runner had during an apply.
 func BenchmarkFootprint(b *testing.B) {
 	info, err := os.Stat(tools.Build(b, "./cmd/captf-runner"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	next := jobsOnKubernetes(b, tools.Bin(b, "tofu"))
+	settings := onAPIServer(b)
 	most := 0
-	for i := range b.N {
-		most = max(most, peak(b, next(i).runner(b)))
+	for range b.N {
+		most = max(most, peak(b, newJob(b, tools.Bin(b, "tofu"), "bare", "kubernetes", settings()).runner(b)))
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(info.Size()), "binary-bytes")
