@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/captf/captf-runner/runner/plan"
@@ -72,12 +73,12 @@ func causeOf(stop *runtime.Stop) error {
 
 // stepFailure makes the error of a step that ended with a code that is not accepted.
 func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *failure {
-	if exit.Asked && r.stop.Cause() != nil && (exit.Killed || causedByStop(out)) {
+	if exit.Asked && r.stop.Cause() != nil && causedByStop(out) {
 		f := interrupted(r.stop, name, "the step was interrupted")
 		f.tail = out.Tail()
 		return f
 	}
-	class := runtime.Classify(exit, out)
+	class := runtime.Classify(exit, out, name == stepInit)
 	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
 		class = runtime.FailureLocked // it waited longer than it was told to
 	}
@@ -108,20 +109,27 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",
 }
 
-// byStop are the diagnostics that an interruption causes. Any other error while a run drains is a failure
-// of its own.
+// byStop are the messages of the runtimes themselves about an interruption.
 var byStop = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)execution halted|(operation|context|request) (was )?cancell?ed|signal: (killed|interrupt)|` +
-		`Error acquiring the state lock|Plugin did not respond|rpc error: code = Cancell?ed`)
+	return regexp.MustCompile(`^(execution halted|[Oo]peration cancell?ed|Request cancell?ed|Error acquiring the state lock|Plugin did not respond)`)
 })
 
+// cancelled is how a provider, a provisioner, a client or init says that it obeyed. Text may be wrapped.
+var cancelled = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bcontext\s+canceled\b|rpc\s+error:\s+code\s+=\s+Cancell?ed\b|:\s+signal:\s+(killed|interrupt)\b|` +
+		`\binstallation\s+was\s+canceled\s+by\s+an\s+interrupt\s+signal\b`)
+})
+
+// causedByStop tells whether nothing failed but by the interruption, with SIGKILL at its end or without. Any
+// other error while a run drains is a failure of its own. A step that prints no events works on one thing, and lists
+// beside the interruption what was underway.
 func causedByStop(out *runtime.Output) bool {
-	for _, d := range out.Errors {
-		if !byStop().MatchString(d.Text()) {
-			return false
-		}
+	if len(out.Errors) == 0 && cancelled().MatchString(out.Text()) {
+		return true
 	}
-	return true
+	return !slices.ContainsFunc(out.Diagnostics(), func(d runtime.Diagnostic) bool {
+		return !byStop().MatchString(d.Summary) && !cancelled().MatchString(d.Text())
+	})
 }
 
 func (r *run) changesOf(s plan.Summary) []result.Change {

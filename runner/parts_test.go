@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -113,20 +114,47 @@ func TestManagedResources(t *testing.T) {
 }
 
 func TestCausedByStop(t *testing.T) {
+	errors := func(all ...runtime.Diagnostic) *runtime.Output { return &runtime.Output{Errors: all} }
+	halted := runtime.Diagnostic{Summary: "execution halted"}
 	tests := []struct {
-		name   string
-		errors []runtime.Diagnostic
-		want   bool
+		name string
+		out  *runtime.Output
+		want bool
 	}{
-		{"nothing is said", nil, true},
-		{"halted", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "execution halted"}}, true},
-		{"a provider that obeys", []runtime.Diagnostic{{Summary: "creating x", Detail: "context canceled", Address: "a"}}, true},
-		{"an instance that is stopped", []runtime.Diagnostic{{Summary: "instance i-1 is stopped", Detail: "shutting down", Address: "a"}}, false},
-		{"a provider error during the drain", []runtime.Diagnostic{{Summary: "execution halted"}, {Summary: "quota exceeded", Address: "a"}}, false},
+		{"nothing is said", errors(), true},
+		{"halted", errors(halted, halted), true},
+		{"a provider that obeys", errors(runtime.Diagnostic{Summary: "creating x", Detail: "context canceled", Address: "a"}), true},
+		{"a provider that obeys gRPC", errors(runtime.Diagnostic{Summary: "rpc error: code = Canceled desc = x", Address: "a"}), true},
+		{"a provisioner that is killed", errors(halted, runtime.Diagnostic{Summary: "local-exec provisioner error", Detail: "Error running command 'sleep': signal: killed. Output: start", Address: "a"}), true},
+		{"an instance that is stopped", errors(runtime.Diagnostic{Summary: "instance i-1 is stopped", Detail: "shutting down", Address: "a"}), false},
+		{"an operation that the provider cancelled", errors(runtime.Diagnostic{Summary: "deploying x", Detail: "the operation was canceled by an administrator", Address: "a"}), false},
+		{"a request that the provider cancelled", errors(runtime.Diagnostic{Summary: "spot request cancelled", Address: "a"}), false},
+		{"a provider's own deadline", errors(runtime.Diagnostic{Summary: "waiting for x", Detail: "context deadline exceeded", Address: "a"}), false},
+		{"a provider error during the drain", errors(halted, runtime.Diagnostic{Summary: "quota exceeded", Address: "a"}), false},
+		{"init that is interrupted", runtime.TextOutput("Error: Failed to query available provider packages\n\nTLS handshake timeout\n\nError: Provider installation was canceled by an interrupt signal."), true},
+		{"init whose request is cancelled", runtime.TextOutput("Error: Failed to query available provider packages\n\nGet \"https://r.example\": context\ncanceled"), true},
+		{"init that says nothing", runtime.TextOutput("Initializing the backend..."), true},
+		{"init that fails by itself", runtime.TextOutput("Error: Invalid version constraint\n\nnot one"), false},
+		{"a push that is refused", runtime.TextOutput("Failed to write state: cannot import state with lineage x over y"), false},
 	}
 	for _, tt := range tests {
-		if got := causedByStop(&runtime.Output{Errors: tt.errors}); got != tt.want {
+		if got := causedByStop(tt.out); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// Whom the ladder killed had failed by itself when a provider had already said so.
+func TestKilledAfterAProvidersError(t *testing.T) {
+	stop := runtime.NewStop(time.Minute)
+	stop.Request(ErrSignal)
+	r := &run{stop: stop}
+	killed := runtime.Exit{Code: 137, Signal: syscall.SIGKILL, Asked: true, Killed: true}
+	failed := &runtime.Output{Errors: []runtime.Diagnostic{{Summary: "quota exceeded", Address: "a"}}}
+	if f := r.stepFailure("apply", killed, failed); f.reason != result.ReasonProvider {
+		t.Errorf("failure = %s %s, want the provider's", f.kind, f.reason)
+	}
+	if f := r.stepFailure("apply", killed, &runtime.Output{}); f.kind != result.KindInterrupted {
+		t.Errorf("failure = %s %s, want interrupted", f.kind, f.reason)
 	}
 }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,9 +49,13 @@ var texts = []struct {
 	{FailureLocked, printed(`Error acquiring the state lock|state is already locked|remote state already locked|state already locked|` +
 		// Two first runs at once: the Lease was made, or taken, between the two requests of this one.
 		`leases\.coordination\.k8s\.io "[^"]*" already exists|Operation cannot be fulfilled on leases`)},
-	{FailureBackend, printed(`(?s)(Error (refreshing|loading) state|Failed to (get|load|refresh) (existing )?(state|workspaces)|Error inspecting states|Error reading state|dial tcp).*` + unreachable)},
-	{FailureBackend, printed(`(Error (refreshing|loading) state|Failed to (get|load|refresh) state|Error inspecting states).*(HTTP (response code|error):? ?5\d\d|giving up after)`)},
+	{FailureBackend, printed(`(?s)(Error (refreshing|loading) state|Failed to (get|load|refresh|unlock) ((existing|destination|source) )?(state|workspaces)|Error inspecting states|Error reading state).*` + unreachable)},
+	{FailureBackend, printed(`(Error (refreshing|loading) state|Failed to (get|load|refresh|unlock) ((destination|source) )?state|Error inspecting states).*(HTTP (response code|error):? ?5\d\d|giving up after)`)},
 }
+
+// nameless is a backend's network failure whose text does not say what it was about. After a change began, or beside
+// a provider's error, it may be anybody's.
+var nameless = printed(`(?s)dial tcp.*` + unreachable)
 
 const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
 
@@ -68,51 +73,59 @@ var transient = printed(`(?i)text file busy|` +
 var permanent = printed(`(?is)checksum|does not match any of the|provider registry.{1,200}does not have a provider|no available releases match|is forbidden`)
 
 // Classify names the class of a failed step from its exit, its diagnostics, and its text as the
-// fallback. The exit code alone tells nothing: it is 1 for everything.
-func Classify(exit Exit, output *Output) Failure {
+// fallback. The exit code alone tells nothing: it is 1 for everything. Only a step that fetches (init) talks to
+// a registry.
+func Classify(exit Exit, output *Output, fetches bool) Failure {
 	if exit.Signal == syscall.SIGKILL && !exit.Killed {
 		return FailureKilled
 	}
-	all := output.everything()
-	// What a provider says of its own troubles is never about the lock, the backend or a registry.
-	provider := fromProvider(output)
+	own := output.everything(fromRuntime)
+	provider, changes := fromProvider(output), len(output.Changes) > 0
 	for _, t := range texts {
-		// And a step that has begun to change things did have the lock.
-		possible := aboutState[t.failure] || !provider && (t.failure != FailureLocked || len(output.Changes) == 0)
-		if possible && t.match().MatchString(all) {
+		if possible(t.failure, provider, changes) && t.match().MatchString(own) {
 			return t.failure
 		}
 	}
 	switch {
-	case provider || len(output.Changes) > 0:
+	case provider || changes:
 		return FailureProvider
-	case Transient(output):
+	case nameless().MatchString(own):
+		return FailureBackend
+	case fetches && Transient(output):
 		return FailureRegistry
-	case noSpace().MatchString(all):
+	case noSpace().MatchString(own):
 		return FailureDisk
 	default:
 		return FailureConfig
 	}
 }
 
-// aboutState are the failures that only the end of a run has, whatever its resources did.
-var aboutState = map[Failure]bool{FailureStateWrite: true, FailureLockLost: true}
+// possible tells whether a step can have failed so: one that began to change things did have the lock, and a
+// provider's error weighs more than a backend or a disk that failed as well.
+func possible(f Failure, provider, changes bool) bool {
+	switch f {
+	case FailureLocked:
+		return !changes
+	case FailureBackend, FailureDisk:
+		return !provider
+	}
+	return true
+}
 
 // Transient tells whether a failed init is worth repeating.
 func Transient(output *Output) bool {
-	all := output.everything()
+	all := output.everything(fromRuntime)
 	return transient().MatchString(all) && !permanent().MatchString(all)
 }
 
-// fromProvider tells a provider's errors from those of the configuration: only the former name the
-// resource that they are about, but for those that decoding a resource's body gives.
+// fromProvider tells whether a provider failed, by its errors or by dying.
 func fromProvider(output *Output) bool {
-	for _, d := range output.Errors {
-		if strings.Contains(d.Summary, "lugin") || d.Address != "" && !aboutConfig.MatchString(d.Summary) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(output.Errors, func(d Diagnostic) bool { return !fromRuntime(d) || strings.Contains(d.Summary, "lugin") })
 }
+
+// fromRuntime tells the errors of a runtime, its backend and the configuration from those of a provider: only the
+// latter name the resource that they are about, but for those that decoding a resource's body gives. What a
+// provider says of its own troubles is never about the lock, the backend or a registry.
+func fromRuntime(d Diagnostic) bool { return d.Address == "" || aboutConfig.MatchString(d.Summary) }
 
 var aboutConfig = regexp.MustCompile(`^(Missing required argument|Unsupported (argument|block type|attribute)|Invalid (reference|index|function argument|for_each argument|count argument|template|expression)|Reference to undeclared|Incorrect attribute value type|Insufficient .* blocks|Too many .* blocks)`)

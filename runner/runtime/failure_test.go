@@ -11,7 +11,7 @@ func TestClassify(t *testing.T) {
 	tests := []struct {
 		name string
 		exit Exit
-		text string // what is printed, lines of -json among it
+		text string // what is printed, lines of -json among it; without such a line the step is init
 		want Failure
 	}{
 		{"killed by the kernel", Exit{Code: 137, Signal: syscall.SIGKILL}, "", FailureKilled},
@@ -55,6 +55,14 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 		{"configuration of a resource", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Missing required argument","detail":"","address":"aws_instance.a"}}`, FailureConfig},
 		{"configuration", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Reference to undeclared input variable","detail":""}}`, FailureConfig},
 		{"a provider's own network", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"reading EC2 instance","detail":"dial tcp 10.0.0.1:443: i/o timeout; 503 Service Unavailable","address":"aws_instance.a"}}`, FailureProvider},
+		{"a provider's network after a change began", failed, `{"@level":"info","@message":"x: Creating...","type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"create"}}
+{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"TLS handshake timeout","detail":"dial tcp 10.0.0.1:443: i/o timeout"}}`, FailureProvider},
+		{"no registry in an apply", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"503 Service Unavailable","detail":"context deadline exceeded"}}`, FailureConfig},
+		{"the backend's network in an apply", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Get \"https://10.0.0.1/x\"","detail":"dial tcp 10.0.0.1:443: i/o timeout"}}`, FailureBackend},
+		{"a provider's refusal", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"configmaps is forbidden: User u cannot create","address":"kubernetes_config_map.a"}}`, FailureProvider},
+		{"a provider's error, then the unlock is forbidden", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"no capacity","address":"a.b"}}
+{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Error releasing the state lock","detail":"leases \"x\" is forbidden: User u cannot update"}}`, FailureRBAC},
+		{"unlock by force not answered", failed, "Failed to unlock state: the server is currently unable to handle the request", FailureBackend},
 		{"plug-in crash", failed, `{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Plugin did not respond","detail":""}}`, FailureProvider},
 		{"colour codes decide nothing", failed, "\x1b[31mError: \x1b[0mError acquiring the state lock", FailureLocked},
 	}
@@ -64,7 +72,7 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 			for line := range strings.Lines(tt.text) {
 				r.line([]byte(strings.TrimSuffix(line, "\n")))
 			}
-			if got := Classify(tt.exit, r.output); got != tt.want {
+			if got := Classify(tt.exit, r.output, !strings.Contains(tt.text, `{"@level"`)); got != tt.want {
 				t.Errorf("class = %s, want %s", got, tt.want)
 			}
 		})

@@ -127,13 +127,17 @@ func (o *Output) diagnostic(d *tfjson.Diagnostic) {
 // Text is all that was printed and is no event, both ends of it when it is long.
 func (o *Output) Text() string { return o.text.String() }
 
-// Tail is what an operator needs to read: the error diagnostics in order, or else the errors that the
-// plain text holds, or else its end.
-func (o *Output) Tail() string {
-	errors := o.Errors
-	if len(errors) == 0 {
-		errors = textDiagnostics(o.Text())
+// Diagnostics are the errors in order: those that were reported as such, or else those that the plain text holds.
+func (o *Output) Diagnostics() []Diagnostic {
+	if len(o.Errors) > 0 {
+		return o.Errors
 	}
+	return textDiagnostics(o.Text())
+}
+
+// Tail is what an operator needs to read: the diagnostics, or else the end of the plain text.
+func (o *Output) Tail() string {
+	errors := o.Diagnostics()
 	if len(errors) == 0 {
 		return strings.TrimSpace(lastLines(o.Text(), 5))
 	}
@@ -144,11 +148,13 @@ func (o *Output) Tail() string {
 	return strings.Join(parts, "\n")
 }
 
-// everything is the text of all errors and all plain output, for looking for a known message.
-func (o *Output) everything() string {
+// everything is the text of the selected errors and all plain output, for looking for a known message.
+func (o *Output) everything(selected func(Diagnostic) bool) string {
 	var b strings.Builder
 	for _, d := range o.Errors {
-		b.WriteString(d.Summary + "\n" + d.Detail + "\n")
+		if selected(d) {
+			b.WriteString(d.Summary + "\n" + d.Detail + "\n")
+		}
 	}
 	b.WriteString(o.Text())
 	return b.String()
