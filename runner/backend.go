@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,32 +10,20 @@ import (
 	"strings"
 
 	"github.com/captf/captf-runner/runner/kube"
-	"github.com/captf/captf-runner/runner/redact"
 )
 
-// backend is where the state lives, as --backend-config describes it.
+// backend is where the state lives, as --backend-config and the root describe it.
 type backend struct {
-	kind     string            // kubernetes, http, ...; empty when only the root can tell
+	kind     string            // kubernetes, http, ...; empty until the root was read
 	args     []string          // the settings that init gets as -backend-config
 	env      map[string]string // the credentials: only ever in a child's environment
 	settings map[string]string // all of them
+	order    []string          // their keys as they were given
 }
 
-// credentials are the settings that go to the child by an environment variable, never by argv: init
-// would also write them in clear to its data directory.
-var credentials = map[string]map[string]string{
-	"http":       {"password": "TF_HTTP_PASSWORD", "client_private_key_pem": "TF_HTTP_CLIENT_PRIVATE_KEY_PEM"},
-	"kubernetes": {"token": "KUBE_TOKEN", "password": "KUBE_PASSWORD", "client_key": "KUBE_CLIENT_KEY_DATA"},
-	"s3":         {"access_key": "AWS_ACCESS_KEY_ID", "secret_key": "AWS_SECRET_ACCESS_KEY", "token": "AWS_SESSION_TOKEN"},
-	"gcs":        {"credentials": "GOOGLE_BACKEND_CREDENTIALS", "access_token": "GOOGLE_OAUTH_ACCESS_TOKEN", "encryption_key": "GOOGLE_ENCRYPTION_KEY"},
-	"azurerm":    {"access_key": "ARM_ACCESS_KEY", "sas_token": "ARM_SAS_TOKEN", "client_secret": "ARM_CLIENT_SECRET", "client_certificate_password": "ARM_CLIENT_CERTIFICATE_PASSWORD"},
-	"pg":         {"conn_str": "PG_CONN_STR"},
-	"consul":     {"access_token": "CONSUL_HTTP_TOKEN"},
-}
-
-// newBackend reads the settings. kind may be empty: it is inferred where the settings tell.
-func newBackend(kind string, settings []string, namespace string) (backend, error) {
-	b := backend{kind: kind, env: map[string]string{}, settings: map[string]string{}}
+// readBackend reads the settings. What they mean is known when the backend's type is, see become.
+func readBackend(settings []string) (backend, error) {
+	b := backend{env: map[string]string{}, settings: map[string]string{}}
 	for _, setting := range settings {
 		key, value, ok := strings.Cut(setting, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" {
@@ -47,45 +34,69 @@ func newBackend(kind string, settings []string, namespace string) (backend, erro
 			return b, usagef("--backend-config: %s is given twice", key)
 		}
 		b.settings[key] = value
+		b.order = append(b.order, key)
 	}
-	b.kind = cmp.Or(kind, inferBackend(b.settings))
-	if b.kind == "kubernetes" && b.settings["namespace"] == "" && namespace != "" {
-		// Left to itself the backend would use the namespace "default".
-		b.settings["namespace"] = namespace
-		settings = append(settings[:len(settings):len(settings)], "namespace="+namespace)
-	}
-	return b, b.divide(settings)
+	return b, nil
 }
 
-// divide sends each setting to argv or, when it is a credential, to the environment.
-func (b *backend) divide(settings []string) error {
-	for _, setting := range settings {
-		key, value, _ := strings.Cut(setting, "=")
-		key = strings.TrimSpace(key)
-		switch name := credentials[b.kind][key]; {
-		case name != "":
+// become settles the type: each setting goes to argv or, when it is a credential, to the environment.
+func (b *backend) become(kind, namespace string) error {
+	b.kind = kind
+	if kind == "kubernetes" && b.settings["namespace"] == "" && namespace != "" {
+		// Left to itself the backend would use the namespace "default".
+		if _, empty := b.settings["namespace"]; !empty {
+			b.order = append(b.order, "namespace")
+		}
+		b.settings["namespace"] = namespace
+	}
+	for _, key := range b.order {
+		value := b.settings[key]
+		if name := credentials[kind][key]; name != "" {
 			b.env[name] = value
-		case redact.SecretName(key) && credentials[b.kind] == nil:
-			return usagef("--backend-config: %s looks like a credential, and for backend %q no environment variable is known to hand it on by: it would be visible in argv", key, b.kind)
-		default:
-			b.args = append(b.args, setting)
+			continue
+		}
+		if err := checkPublic(kind, key, value); err != nil {
+			return err
+		}
+		b.args = append(b.args, key+"="+value)
+	}
+	return nil
+}
+
+// owners are the backends that know a setting, for settings that tell the backend's type.
+var owners = []struct {
+	key   string
+	kinds []string
+}{
+	{"secret_suffix", []string{"kubernetes"}},
+	{"in_cluster_config", []string{"kubernetes"}},
+	{"lock_address", []string{"http"}},
+	{"address", []string{"http", "consul"}},
+}
+
+// infer tells the backend's type by its settings, for a root that declares none.
+func (b *backend) infer() string {
+	for _, o := range owners {
+		if _, given := b.settings[o.key]; given {
+			return o.kinds[0]
+		}
+	}
+	return ""
+}
+
+// check refuses settings that are for another type of backend than the one that the root declares.
+func (b *backend) check(declared, where string) error {
+	for _, o := range owners {
+		if _, given := b.settings[o.key]; given && !slices.Contains(o.kinds, declared) {
+			return wrongBackend(where, declared, o.kinds[0])
 		}
 	}
 	return nil
 }
 
-// inferBackend tells the backend's type by settings that no other backend has.
-func inferBackend(settings map[string]string) string {
-	has := func(keys ...string) bool {
-		return slices.ContainsFunc(keys, func(key string) bool { _, ok := settings[key]; return ok })
-	}
-	switch {
-	case has("secret_suffix", "in_cluster_config"):
-		return "kubernetes"
-	case has("address", "lock_address"):
-		return "http"
-	}
-	return ""
+func wrongBackend(where, declared, wanted string) error {
+	return usagef("root: %s declares backend %q, but the settings are for %q: the state would go elsewhere; remove the block or change the settings",
+		where, declared, wanted)
 }
 
 // secrets are the values that must not be printed.

@@ -1,11 +1,27 @@
 package runner
 
 import (
+	stdcmp "cmp"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/root"
 )
+
+// newBackend is what a root without a backend block gets; kind may be empty.
+func newBackend(kind string, settings []string, namespace string) (backend, error) {
+	b, err := readBackend(settings)
+	if err == nil {
+		err = b.become(stdcmp.Or(kind, b.infer()), namespace)
+	}
+	return b, err
+}
 
 func TestNewBackend(t *testing.T) {
 	tests := []struct {
@@ -42,6 +58,21 @@ func TestNewBackend(t *testing.T) {
 			name: "a type that only the caller knows", kind: "s3", settings: []string{"bucket=b", "key=k", "secret_key=s"},
 			wantKind: "s3", wantArgs: []string{"bucket=b", "key=k"}, wantEnv: map[string]string{"AWS_SECRET_ACCESS_KEY": "s"},
 		},
+		{
+			name: "credentials of all kinds, azurerm", kind: "azurerm",
+			settings: []string{"key=k", "use_azuread_auth=true", "oidc_token=a", "oidc_request_token=b", "client_certificate=c", "oidc_token_file_path=/f"},
+			wantKind: "azurerm", wantArgs: []string{"key=k", "use_azuread_auth=true", "oidc_token_file_path=/f"},
+			wantEnv: map[string]string{"ARM_OIDC_TOKEN": "a", "ARM_OIDC_REQUEST_TOKEN": "b", "ARM_CLIENT_CERTIFICATE": "c"},
+		},
+		{
+			name: "consul", kind: "consul", settings: []string{"address=c:8500", "http_auth=u:p", "key_file=/k"},
+			wantKind: "consul", wantArgs: []string{"address=c:8500", "key_file=/k"}, wantEnv: map[string]string{"CONSUL_HTTP_AUTH": "u:p"},
+		},
+		{
+			name: "the customer's key of s3", kind: "s3", settings: []string{"sse_customer_key=s", "kms_key_id=id", `assume_role_with_web_identity={web_identity_token_file="/f"}`},
+			wantKind: "s3", wantArgs: []string{"kms_key_id=id", `assume_role_with_web_identity={web_identity_token_file="/f"}`},
+			wantEnv: map[string]string{"AWS_SSE_CUSTOMER_KEY": "s"},
+		},
 		{name: "nothing"},
 	}
 	for _, tt := range tests {
@@ -61,15 +92,83 @@ func TestNewBackend(t *testing.T) {
 }
 
 func TestNewBackendRefuses(t *testing.T) {
-	for name, settings := range map[string][]string{
-		"no equal sign":                      {"secret_suffix"},
-		"no key":                             {"=x"},
-		"twice":                              {"a=1", "a=2"},
-		"a credential of an unknown backend": {"my_secret=x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := newBackend("", settings, ""); !errors.Is(err, errUsage) {
-				t.Errorf("err = %v, want a usage error", err)
+	tests := []struct {
+		name, kind string
+		settings   []string
+	}{
+		{"no equal sign", "", []string{"secret_suffix"}},
+		{"no key", "", []string{"=x"}},
+		{"twice", "", []string{"a=1", "a=2"}},
+		{"a credential of an unknown backend", "", []string{"my_secret=hidden"}},
+		{"a credential that a known backend has no variable for", "oci", []string{"private_key=hidden"}},
+		{"a key that looks like one", "s3", []string{"new_api_token=hidden"}},
+		{"a token in a map", "s3", []string{`assume_role_with_web_identity={web_identity_token="hidden"}`}},
+		{"a user in an address", "http", []string{"address=https://u:hidden@s/x"}},
+		{"a user in a lock address", "http", []string{"lock_address=https://hidden@s/x"}},
+		{"a user in a proxy", "kubernetes", []string{"proxy_url=http://u:hidden@p"}},
+		{"a user in a host", "kubernetes", []string{"host=u:hidden@h"}},
+		{"a user in a URL of a map", "s3", []string{`endpoints={s3="https://u:hidden@h"}`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := newBackend(tt.kind, tt.settings, "")
+			if !errors.Is(err, errUsage) || strings.Contains(err.Error(), "hidden") {
+				t.Errorf("err = %v, want a usage error without the value", err)
+			}
+		})
+	}
+}
+
+// The list holds nothing that passes without it, and no credential.
+func TestHarmlessSettings(t *testing.T) {
+	for kind, keys := range harmless {
+		for _, key := range keys {
+			if !redact.SecretName(key) || credentials[kind][key] != "" {
+				t.Errorf("%s of %s is on the list for nothing, or is a credential", key, kind)
+			}
+			if err := checkPublic(kind, key, "x"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestDeclareBackend(t *testing.T) {
+	declared := func(kind string) *root.Module {
+		return &root.Module{Backend: &root.Backend{Type: kind, Location: root.Location{File: "main.tf"}}}
+	}
+	tests := []struct {
+		name     string
+		module   *root.Module
+		kind     string
+		settings []string
+		want     string // empty: refused
+		override bool
+	}{
+		{"s3 with a key", declared("s3"), "", []string{"bucket=b", "key=p", "secret_key=s"}, "s3", false},
+		{"consul with an address", declared("consul"), "", []string{"address=c:8500", "path=p"}, "consul", false},
+		{"consul with an address, said twice", declared("consul"), "consul", []string{"address=c:8500"}, "consul", false},
+		{"another one than --backend", declared("s3"), "http", nil, "", false},
+		{"settings of kubernetes", declared("s3"), "", []string{"secret_suffix=a-c"}, "", false},
+		{"settings of http", declared("kubernetes"), "", []string{"address=http://s"}, "", false},
+		{"none, and settings that tell", &root.Module{}, "", []string{"address=http://s"}, "http", true},
+		{"none, and --backend", &root.Module{}, "consul", []string{"address=c"}, "consul", true},
+		{"none, and settings that do not tell", &root.Module{}, "", []string{"key=p"}, "", false},
+		{"a cloud block", &root.Module{Cloud: &root.Location{File: "main.tf"}}, "", nil, "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			b, err := readBackend(tt.settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, note, err := declareBackend(tt.module, dir, tt.kind, &b)
+			if tt.want != "" && got != tt.want || (tt.want == "") != errors.Is(err, errUsage) {
+				t.Errorf("declared %q, err = %v, want %q", got, err, tt.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, root.OverrideName)); (err == nil) != tt.override || (note != "") != tt.override {
+				t.Errorf("override: %v, note %q, want one: %v", err, note, tt.override)
 			}
 		})
 	}

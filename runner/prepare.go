@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -175,25 +176,28 @@ func backendType(m *root.Module) string {
 	return ""
 }
 
-// declareBackend makes sure that the root keeps its state where --backend-config says, and says what it
-// had to do (empty: nothing). A root without a backend block would keep its state in the pod, and
-// lose it. kind may be empty, then the root decides.
-func declareBackend(module *root.Module, dir, kind string) (declared, note string, err error) {
-	switch {
-	case module.Cloud != nil:
+// declareBackend makes sure that the root keeps its state where --backend (kind, or empty) or its own block
+// say, and says what it had to do (empty: nothing). A root without a backend block would keep its state in the
+// pod, and lose it: it gets the block of the kind, which only then the settings may tell.
+func declareBackend(module *root.Module, dir, kind string, settings *backend) (declared, note string, err error) {
+	if module.Cloud != nil {
 		return "", "", usagef("root: %s declares a cloud block, which keeps the state elsewhere: remove it", module.Cloud.File)
-	case module.Backend == nil && len(module.Broken) > 0:
-		return kind, "", nil // the runtime has the better message for a file that does not parse
-	case module.Backend == nil && kind == "":
-		return "", "", usagef("root declares no backend and --backend-config names none: the state would be lost with the pod; give --backend and --backend-config, or --local")
-	case module.Backend == nil:
-		if err := os.WriteFile(filepath.Join(dir, root.OverrideName), root.Override(kind), 0o600); err != nil {
-			return "", "", fmt.Errorf("root: %w", err)
-		}
-		return kind, fmt.Sprintf("the root declares no backend: added %s, which declares backend %q", root.OverrideName, kind), nil
-	case kind != "" && module.Backend.Type != kind:
-		return "", "", usagef("root: %s declares backend %q, but the settings are for %q: the state would go elsewhere; remove the block or change the settings",
-			module.Backend.File, module.Backend.Type, kind)
 	}
-	return module.Backend.Type, "", nil
+	if b := module.Backend; b != nil {
+		if kind != "" && b.Type != kind {
+			return "", "", wrongBackend(b.File, b.Type, kind)
+		}
+		return b.Type, "", settings.check(b.Type, b.File)
+	}
+	kind = cmp.Or(kind, settings.infer())
+	switch {
+	case len(module.Broken) > 0:
+		return kind, "", nil // the runtime has the better message for a file that does not parse
+	case kind == "":
+		return "", "", usagef("root declares no backend and --backend-config names none: the state would be lost with the pod; give --backend and --backend-config, or --local")
+	}
+	if err := os.WriteFile(filepath.Join(dir, root.OverrideName), root.Override(kind), 0o600); err != nil {
+		return "", "", fmt.Errorf("root: %w", err)
+	}
+	return kind, fmt.Sprintf("the root declares no backend: added %s, which declares backend %q", root.OverrideName, kind), nil
 }

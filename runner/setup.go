@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,8 @@ func (r *run) prepareInputs() (err error) {
 			return usagef("--plan-key-file: %w", err)
 		}
 	}
-	if r.backend, err = newBackend(r.opts.Backend, r.opts.BackendConfig, podNamespace(r.host.Environ)); err != nil {
-		return err
-	}
-	r.redact.Add(r.backend.secrets()...)
-	return nil
+	r.backend, err = readBackend(r.opts.BackendConfig)
+	return err
 }
 
 // checkRescueDir finds out before anything runs that the last resort is none.
@@ -112,18 +110,17 @@ func (r *run) prepareBackend() error {
 	if r.module, err = scanRoot(r.work.root); err != nil {
 		return err
 	}
-	kind, note, err := declareBackend(r.module, r.work.root, r.backend.kind)
+	kind, note, err := declareBackend(r.module, r.work.root, cmp.Or(r.opts.Backend, r.backend.kind), &r.backend)
 	if err != nil {
 		return err
 	}
 	if note != "" {
 		r.log.Info(note)
 	}
-	if r.backend.kind == "" {
-		if r.backend, err = newBackend(kind, r.opts.BackendConfig, podNamespace(r.host.Environ)); err != nil {
-			return err
-		}
-		r.redact.Add(r.backend.secrets()...)
+	err = r.backend.become(kind, podNamespace(r.host.Environ))
+	r.redact.Add(r.backend.secrets()...)
+	if err != nil {
+		return err
 	}
 	cluster, err := newCluster(r.backend, r.log)
 	if cluster != nil {

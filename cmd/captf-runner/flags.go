@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -26,7 +27,7 @@ func newFlags(o *runner.Options) *flag.FlagSet {
 	f.StringVar(&o.Providers, "providers", runner.DefaultProviders, "the `directory` of a provider mirror, used when it exists")
 	f.StringVar(&o.Workdir, "workdir", runner.DefaultWorkdir, "a writable `directory`")
 	f.StringVar(&o.Backend, "backend", "", "the `type` of the backend that --backend-config configures; inferred for kubernetes and http")
-	f.Var(newList(&o.BackendConfig), "backend-config", "a `key=value` for init; repeat it")
+	f.Var(&listFlag{values: &o.BackendConfig, adds: true}, "backend-config", "a `key=value` for init; repeat it; adds to what CAPTF_BACKEND_CONFIG gives")
 	f.Var(newList(&o.VarFiles), "var-file", "a `file` with variables besides the root's terraform.tfvars.json; repeat it")
 	seconds(f, &o.LockTimeout, "lock-timeout", runner.DefaultLockTimeout, "the `time` that all waits for the lock may take together; 0 does not wait")
 	seconds(f, &o.Deadline, "deadline", 0, "the `time` after which the run is stopped; 0 for none")
@@ -82,6 +83,9 @@ func parseEnv(f *flag.FlagSet, environ []string) (err error) {
 			return
 		}
 		if wrong := setFromEnv(fl, value); wrong != nil && err == nil {
+			if _, list := fl.Value.(*listFlag); list {
+				value = "…" // it may hold a password
+			}
 			err = fmt.Errorf("invalid value %q for %s: %w", value, envName(fl.Name), wrong)
 		}
 	})
@@ -101,19 +105,34 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// setFromEnv takes a list from the lines of the variable.
+// setFromEnv takes a list from the lines of the variable, or from a JSON array of strings: an element such as a
+// PEM text may have several lines.
 func setFromEnv(f *flag.Flag, value string) error {
 	list, ok := f.Value.(*listFlag)
 	if !ok {
 		return f.Value.Set(value)
 	}
-	for line := range strings.Lines(value) {
-		if line = strings.TrimRight(line, "\r\n"); line != "" {
-			_ = list.Set(line)
-		}
+	elements, err := elementsOf(value)
+	for _, e := range elements {
+		_ = list.Set(e)
 	}
 	list.replaced = false
-	return nil
+	return err
+}
+
+func elementsOf(value string) (elements []string, err error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "[") {
+		if json.Unmarshal([]byte(value), &elements) != nil {
+			return nil, errors.New("it starts with [ and is no JSON array of strings")
+		}
+		return elements, nil
+	}
+	for line := range strings.Lines(value) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			elements = append(elements, line)
+		}
+	}
+	return elements, nil
 }
 
 // opFlag is checked by the options' own validation, so that a result tells of it.
@@ -122,10 +141,12 @@ type opFlag naming.Op
 func (o *opFlag) String() string     { return string(*o) }
 func (o *opFlag) Set(s string) error { *o = opFlag(s); return nil }
 
-// listFlag is given once for each element. The first one replaces what the environment or the default said.
+// listFlag is given once for each element. The first one replaces what the environment or the default said, unless
+// it adds to that.
 type listFlag struct {
 	values   *[]string
 	replaced bool
+	adds     bool
 }
 
 func newList(values *[]string, defaults ...string) *listFlag {
@@ -141,7 +162,7 @@ func (l *listFlag) String() string {
 }
 
 func (l *listFlag) Set(s string) error {
-	if !l.replaced {
+	if !l.replaced && !l.adds {
 		*l.values, l.replaced = nil, true
 	}
 	*l.values = append(*l.values, s)
@@ -174,7 +195,7 @@ func (s *secondsFlag) Set(text string) error {
 
 func printUsage(f *flag.FlagSet, out io.Writer) {
 	fmt.Fprintln(out, "usage: captf-runner run --op OPERATION [flags]")
-	fmt.Fprintln(out, "\nEvery flag can also come from the environment, as CAPTF_ and its name; a repeated one as lines.\nAn empty variable counts as absent.")
+	fmt.Fprintln(out, "\nEvery flag can also come from the environment, as CAPTF_ and its name; a repeated one as lines\nor a JSON array of strings. An empty variable counts as absent.")
 	f.VisitAll(func(fl *flag.Flag) {
 		name, help := flag.UnquoteUsage(fl)
 		fmt.Fprintf(out, "  %s\n        %s", strings.TrimSpace("--"+fl.Name+" "+name), help)
