@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -48,8 +47,15 @@ var backends = map[string]func(t *testing.T, f *fixture) backend{
 	"local":      newLocal,
 }
 
+// lockBody is the record that a run writes about itself when it takes the lock.
 func lockBody(id, who string) string {
-	return fmt.Sprintf(`{"ID":%q,"Operation":"OperationTypeApply","Info":"","Who":%q,"Version":"1.5.7","Created":"2026-01-02T03:04:05.678Z","Path":""}`, id, who)
+	body, err := json.Marshal(map[string]string{
+		"ID": id, "Operation": "OperationTypeApply", "Info": "", "Who": who, "Version": "1.5.7", "Created": "2026-01-02T03:04:05.678Z", "Path": "",
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }
 
 // served is a backend whose states are a state server's.
@@ -62,9 +68,20 @@ type served struct {
 // newHTTP starts a state server in the test, as a team would run one. It is no statesrv to the runner, which
 // cannot look at its lock and has to go by what the runtimes print. The runner gets its password by the environment.
 func newHTTP(t *testing.T, f *fixture) backend {
+	return serve(t, f, withoutLook)
+}
+
+// asked is a statesrv: the runner asks it who holds the lock, and has it release one.
+type asked struct{ *served }
+
+func newStatesrv(t *testing.T, f *fixture) backend {
+	return asked{serve(t, f, func(h http.Handler) http.Handler { return h })}
+}
+
+func serve(t *testing.T, f *fixture, wrap func(http.Handler) http.Handler) *served {
 	states := statesrv.NewStates(memory.New(), statesrv.Rules{RequireLock: true})
 	const password = "correct-horse-battery"
-	server := httptest.NewServer(withoutLook(statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("runner", password)})))
+	server := httptest.NewServer(wrap(statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("runner", password)})))
 	t.Cleanup(server.Close)
 	url := server.URL + "/states/scenario"
 	f.env = append(f.env, "CAPTF_BACKEND_CONFIG=address="+url+"\nlock_address="+url+"\nunlock_address="+url+"\nusername=runner\npassword="+password)

@@ -41,6 +41,16 @@ exec "$REAL" "$@"
 	return r
 }
 
+// value is that of an argument -name=value.
+func (c call) value(name string) string {
+	for _, arg := range c.args {
+		if value, ok := strings.CutPrefix(arg, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // call is one process of the runtime, as it was started.
 type call struct {
 	args []string
@@ -121,9 +131,9 @@ func (f *fixture) local() bool {
 	return ok && len(s.args) > 0
 }
 
-// unlockSteps leaves out the force-unlock where the runner releases the lock itself, without a process.
+// unlockSteps leaves out the force-unlock where the runner has the server release the lock, without a process.
 func (f *fixture) unlockSteps(names ...string) string {
-	if f.local() {
+	if _, ok := f.backend.(asked); ok || f.local() {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "force-unlock" })
 	}
 	return strings.Join(names, " ")

@@ -24,57 +24,62 @@ const (
 // TestForceUnlock hands down a lock that is still held, that is gone, and that another holder took since.
 // cases.md 3, 47.
 func TestForceUnlock(t *testing.T) {
-	everywhere(t, func(t *testing.T, f *fixture) {
-		f.must(t, 0, "apply")
-		calls := f.record(t)
+	everywhere(t, testForceUnlock)
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Run("statesrv", func(t *testing.T) { testForceUnlock(t, newFixture(t, runtime, newStatesrv)) })
+	})
+}
 
-		t.Run("already unlocked", func(t *testing.T) {
-			o := f.must(t, 0, "plan", "--force-unlock", staleID, "--lock-timeout", "0", "--plan-key-file", f.planKey(t))
-			want := result.OutcomeAlreadyUnlocked
-			if f.onServer() {
-				want = result.OutcomeReleased // all that is known: both runtimes say so
-			}
-			wantUnlock(t, o, want)
-		})
-		t.Run("released", func(t *testing.T) {
-			calls.calls(t)
-			f.backend.hold(t, staleID, "runner@gone")
-			if !f.canForceUnlock() {
-				o := f.must(t, result.ExitRetry, "refresh", "--force-unlock", staleID, "--lock-timeout", "0")
-				// The lock is the one that was handed down: it was not another holder that was in the way.
-				wantUnlock(t, o, result.OutcomeUnsupported)
-				wantLocked(t, o, f, staleID)
-				f.backend.release(t, staleID)
-				return
-			}
-			o := f.must(t, 0, "refresh", "--force-unlock", staleID, "--lock-timeout", "0")
-			wantUnlock(t, o, result.OutcomeReleased)
-			wantFree(t, f, o)
-			if got, want := steps(calls.calls(t)), f.unlockSteps("init", "force-unlock", "apply"); got != want {
-				t.Errorf("commands %q, want %q: nothing may come between init and force-unlock", got, want)
-			}
-		})
-		t.Run("held by another", func(t *testing.T) {
-			f.backend.hold(t, otherID, other)
-			o := f.must(t, result.ExitRetry, "apply", "--force-unlock", staleID, "--lock-timeout", "0")
-			wantUnlock(t, o, result.OutcomeHeldByOther)
-			wantLocked(t, o, f, otherID)
-			if id := f.backend.holder(t); id != otherID {
-				t.Errorf("the lock of another holder, %s, is now %q", otherID, id)
-			}
-		})
-		t.Run("held by another for a while", func(t *testing.T) {
-			f.releaseLater(t, 2*time.Second, otherID)
-			o := f.must(t, 0, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
-			wantUnlock(t, o, result.OutcomeHeldByOther)
-			// Where the lock cannot be looked at, a refused unlock does not tell whose it is.
-			if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID && !f.onServer() {
-				t.Errorf("lock = %+v, want a wait for %s", l, otherID)
-			}
-			if id := f.backend.holder(t); id != "" {
-				t.Errorf("lock %s is still held", id)
-			}
-		})
+func testForceUnlock(t *testing.T, f *fixture) {
+	f.must(t, 0, "apply")
+	calls := f.record(t)
+
+	t.Run("already unlocked", func(t *testing.T) {
+		o := f.must(t, 0, "plan", "--force-unlock", staleID, "--lock-timeout", "0", "--plan-key-file", f.planKey(t))
+		want := result.OutcomeAlreadyUnlocked
+		if f.onServer() {
+			want = result.OutcomeReleased // all that is known: both runtimes say so
+		}
+		wantUnlock(t, o, want)
+	})
+	t.Run("released", func(t *testing.T) {
+		calls.calls(t)
+		f.backend.hold(t, staleID, "runner@gone")
+		if !f.canForceUnlock() {
+			o := f.must(t, result.ExitRetry, "refresh", "--force-unlock", staleID, "--lock-timeout", "0")
+			// The lock is the one that was handed down: it was not another holder that was in the way.
+			wantUnlock(t, o, result.OutcomeUnsupported)
+			wantLocked(t, o, f, staleID)
+			f.backend.release(t, staleID)
+			return
+		}
+		o := f.must(t, 0, "refresh", "--force-unlock", staleID, "--lock-timeout", "0")
+		wantUnlock(t, o, result.OutcomeReleased)
+		wantFree(t, f, o)
+		if got, want := steps(calls.calls(t)), f.unlockSteps("init", "force-unlock", "apply"); got != want {
+			t.Errorf("commands %q, want %q: nothing may come between init and force-unlock", got, want)
+		}
+	})
+	t.Run("held by another", func(t *testing.T) {
+		f.backend.hold(t, otherID, other)
+		o := f.must(t, result.ExitRetry, "apply", "--force-unlock", staleID, "--lock-timeout", "0")
+		wantUnlock(t, o, result.OutcomeHeldByOther)
+		wantLocked(t, o, f, otherID)
+		if id := f.backend.holder(t); id != otherID {
+			t.Errorf("the lock of another holder, %s, is now %q", otherID, id)
+		}
+	})
+	t.Run("held by another for a while", func(t *testing.T) {
+		f.releaseLater(t, 2*time.Second, otherID)
+		o := f.must(t, 0, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
+		wantUnlock(t, o, result.OutcomeHeldByOther)
+		// Where the lock cannot be looked at, a refused unlock does not tell whose it is.
+		if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID && !f.onServer() {
+			t.Errorf("lock = %+v, want a wait for %s", l, otherID)
+		}
+		if id := f.backend.holder(t); id != "" {
+			t.Errorf("lock %s is still held", id)
+		}
 	})
 }
 

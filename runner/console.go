@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // console prints whole lines without secrets, and on a terminal a live line below them.
@@ -23,7 +24,13 @@ func (c *console) Print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
-	fmt.Fprintln(c.out, c.redact.String(text))
+	fmt.Fprintln(c.out, c.safe(text))
+}
+
+// safe takes out of a text the secrets, and what a terminal would obey. A secret may hold such characters, or be
+// whole only without them: both are looked for.
+func (c *console) safe(text string) string {
+	return c.redact.String(result.Plain(c.redact.String(text)))
 }
 
 // Live shows a line until the next Print or Live; empty removes it. It does nothing when there is no terminal.

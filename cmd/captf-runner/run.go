@@ -45,7 +45,7 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	}
 	defer runtime.EndDescendants()
 	stop := runtime.NewStop(o.StopTimeout)
-	defer watchSignals(signals, stop, log)()
+	watchSignals(signals, stop, log)
 	res, err := runner.Run(context.Background(), o, runner.Host{
 		Environ: environ, Out: stdout, Terminal: isTerminal(stdout), Log: log, Stop: stop,
 	})
@@ -85,8 +85,9 @@ func dropOwnEnvironment(environ []string) {
 	}
 }
 
-// watchSignals turns the first SIGTERM, SIGINT or SIGHUP into the stop request. Later ones change nothing.
-func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) (cancel func()) {
+// watchSignals turns the first SIGTERM, SIGINT or SIGHUP into the stop request. Later ones change
+// nothing, up to the last moment: without a handler one would end the process with a code that says nothing.
+func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) {
 	go func() {
 		for s := range signals {
 			if stop.Request(fmt.Errorf("%w: %s", runner.ErrSignal, s)) {
@@ -94,7 +95,6 @@ func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) 
 			}
 		}
 	}()
-	return func() { signal.Stop(signals) }
 }
 
 // newLog logs as text. A person who watches a local run has no use for the time.
