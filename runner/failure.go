@@ -132,10 +132,10 @@ func causedByStop(out *runtime.Output) bool {
 	})
 }
 
-func (r *run) changesOf(s plan.Summary) []result.Change {
+func changesOf(s plan.Summary) []result.Change {
 	changes := make([]result.Change, len(s.Resources))
 	for i, c := range s.Resources {
-		changes[i] = result.Change{Address: r.redact.String(c.Address), Action: c.Action}
+		changes[i] = result.Change{Address: c.Address, Action: c.Action}
 	}
 	return changes
 }

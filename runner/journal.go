@@ -13,7 +13,7 @@ const maxJournal = 64
 // journal keeps the result's list of resources that no saved state may know, before the run can be
 // killed: what a partial result says is then the only trace of them.
 func (r *run) journal(changes []runtime.Started) {
-	list := r.clean(listUnsaved(changes))
+	list := listUnsaved(changes)
 	r.update(func(res *result.Result) { res.Unsaved = list })
 	r.saver.soon(r.save)
 }
@@ -26,17 +26,6 @@ func unsaved(exit runtime.Exit, output *runtime.Output) *result.Unsaved {
 		return listUnsaved(output.Changes)
 	}
 	return listUnsaved(output.InFlight())
-}
-
-// clean takes secrets out of the list: a key of for_each, or an object's ID, may hold one.
-func (r *run) clean(list *result.Unsaved) *result.Unsaved {
-	if list == nil {
-		return nil
-	}
-	for i, u := range list.Resources {
-		list.Resources[i].Address, list.Resources[i].ID = r.redact.String(u.Address), r.redact.String(u.ID)
-	}
-	return list
 }
 
 // listUnsaved lists the changes that are in flight, then those that ended; of each the newest first.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/captf/captf-runner/runner/redact"
 )
@@ -16,7 +17,7 @@ type redacting struct {
 func (h redacting) Handle(ctx context.Context, record slog.Record) error {
 	clean := slog.NewRecord(record.Time, record.Level, h.redact.String(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(slog.String(a.Key, h.redact.String(a.Value.String())))
+		clean.AddAttrs(h.clean(a))
 		return true
 	})
 	return h.Handler.Handle(ctx, clean)
@@ -25,11 +26,24 @@ func (h redacting) Handle(ctx context.Context, record slog.Record) error {
 func (h redacting) WithAttrs(attrs []slog.Attr) slog.Handler {
 	clean := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
-		clean[i] = slog.String(a.Key, h.redact.String(a.Value.String()))
+		clean[i] = h.clean(a)
 	}
 	return redacting{h.Handler.WithAttrs(clean), h.redact}
 }
 
 func (h redacting) WithGroup(name string) slog.Handler {
 	return redacting{h.Handler.WithGroup(name), h.redact}
+}
+
+// clean makes the attribute a text, as it will be printed.
+func (h redacting) clean(a slog.Attr) slog.Attr {
+	value := a.Value.Resolve()
+	if value.Kind() != slog.KindGroup {
+		return slog.String(a.Key, h.redact.String(value.String()))
+	}
+	group := slices.Clone(value.Group())
+	for i, member := range group {
+		group[i] = h.clean(member)
+	}
+	return slog.Attr{Key: a.Key, Value: slog.GroupValue(group...)}
 }

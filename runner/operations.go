@@ -74,7 +74,7 @@ func (r *run) drift(ctx context.Context) error {
 	r.res.Drift = &result.Drift{
 		Detected: len(d.Resources) > 0,
 		Create:   d.Create, Update: d.Update, Replace: d.Replace, Delete: d.Delete,
-		Resources: r.changesOf(d),
+		Resources: changesOf(d),
 	}
 	return nil
 }

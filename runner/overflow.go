@@ -23,12 +23,13 @@ const (
 // the ConfigMap, so there is none.
 func (r *run) overflow() bool {
 	c, ok := r.keeper.(*cluster)
-	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" || len(result.EncodeMax(r.res, math.MaxInt)) <= result.MaxSize {
+	full := r.cleaned()
+	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" || len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
 		return false
 	}
 	cm := &kube.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: r.opts.JobName + "-result", OwnerReferences: r.owner()},
-		Data:       map[string]string{overflowKey: string(result.EncodeMax(r.res, maxOverflow))},
+		Data:       map[string]string{overflowKey: string(result.EncodeMax(full, maxOverflow))},
 	}
 	ctx, cancel := r.look(context.Background())
 	defer cancel()

@@ -57,7 +57,7 @@ func (r *run) describe(shown shownPlan) error {
 	r.res.Plan = &result.Plan{
 		Create: s.Create, Update: s.Update, Replace: s.Replace, Delete: s.Delete,
 		OutputChanges: s.OutputChanges, Import: s.Import, Move: s.Move, Forget: s.Forget,
-		Resources: r.changesOf(s),
+		Resources: changesOf(s),
 	}
 	if r.planKey == nil {
 		return nil

@@ -26,7 +26,7 @@ func (r *run) write(partial bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.res.Lock.WaitedSeconds = result.Seconds(r.budget.used)
-	if err := r.file.Write(r.res, partial); err != nil {
+	if err := r.file.Write(r.cleaned(), partial); err != nil {
 		r.log.Error("the result could not be written", "file", r.opts.Result, "error", err)
 	}
 }
@@ -47,7 +47,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	}
 	r.announceEnd()
 	r.notifier.close()
-	return r.res, err
+	return r.cleaned(), err
 }
 
 // announceEnd is the event about the end of the run.
@@ -59,14 +59,11 @@ func (r *run) announceEnd() {
 	r.notify("RunFinished", fmt.Sprintf("%s: %s", r.opts.Op, r.outcome()))
 }
 
-// errorOf is what the result says of a failure, without secrets.
+// errorOf is what the result says of a failure. Its tail is redacted before it is cut: of half a secret nobody
+// would know that it is one.
 func (r *run) errorOf(f *failure) *result.Error {
-	e := &result.Error{Kind: f.kind, Reason: f.reason, Step: f.step, Tail: result.Tail(r.redact.String(cmp.Or(f.tail, f.err.Error())))}
-	for _, resource := range f.resources {
-		resource.Address, resource.Summary = r.redact.String(resource.Address), r.redact.String(resource.Summary)
-		e.Resources = append(e.Resources, resource)
-	}
-	return e
+	tail := result.Tail(r.redact.String(cmp.Or(f.tail, f.err.Error())))
+	return &result.Error{Kind: f.kind, Reason: f.reason, Step: f.step, Tail: tail, Resources: f.resources}
 }
 
 // subject names the run in messages, as far as it is known.

@@ -62,7 +62,7 @@ type run struct {
 }
 
 // Run runs one operation and returns its result, which it has also written to o.Result. The
-// error is the one that the result tells of, in full, for the log; the exit code is the result's.
+// error is the one that the result tells of, in full, for the log and without secrets; the exit code is the result's.
 func Run(ctx context.Context, o Options, host Host) (*result.Result, error) {
 	o, err := o.localDefaults()
 	r := newRun(o, host)

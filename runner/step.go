@@ -135,7 +135,7 @@ func (r *run) args() runtime.Args {
 // ended completes the result after a step that went well.
 func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 	r.update(func(res *result.Result) {
-		res.Unsaved = r.clean(unsaved(exit, output))
+		res.Unsaved = unsaved(exit, output)
 		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
 		setHolder(res.Lock, r.other)
 	})
@@ -144,7 +144,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
-	r.update(func(res *result.Result) { res.Unsaved = r.clean(unsaved(exit, output)) })
+	r.update(func(res *result.Result) { res.Unsaved = unsaved(exit, output) })
 	r.lookAtLock(ctx, output)
 	if exit.GroupGone {
 		// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
