@@ -12,7 +12,7 @@ type Leases struct {
 	r resource[coordinationv1.Lease, *coordinationv1.Lease]
 }
 
-// Leases returns the Leases of namespace; of the backend\'s own when it is empty.
+// Leases returns the Leases of namespace; of the backend's own when it is empty.
 func (c *Client) Leases(namespace string) Leases {
 	return Leases{newResource[coordinationv1.Lease](c, "/apis/coordination.k8s.io/v1", "leases", namespace)}
 }
@@ -37,7 +37,7 @@ type Secrets struct {
 	r resource[Secret, *Secret]
 }
 
-// Secrets returns the Secrets of namespace; of the backend\'s own when it is empty.
+// Secrets returns the Secrets of namespace; of the backend's own when it is empty.
 func (c *Client) Secrets(namespace string) Secrets {
 	return Secrets{newResource[Secret](c, "/api/v1", "secrets", namespace)}
 }
@@ -72,7 +72,7 @@ type ConfigMaps struct {
 	r resource[ConfigMap, *ConfigMap]
 }
 
-// ConfigMaps returns the ConfigMaps of namespace; of the backend\'s own when it is empty.
+// ConfigMaps returns the ConfigMaps of namespace; of the backend's own when it is empty.
 func (c *Client) ConfigMaps(namespace string) ConfigMaps {
 	return ConfigMaps{newResource[ConfigMap](c, "/api/v1", "configmaps", namespace)}
 }
@@ -87,7 +87,7 @@ type Events struct {
 	r resource[Event, *Event]
 }
 
-// Events returns the events of namespace; of the backend\'s own when it is empty.
+// Events returns the events of namespace; of the backend's own when it is empty.
 func (c *Client) Events(namespace string) Events {
 	return Events{newResource[Event](c, "/api/v1", "events", namespace)}
 }

@@ -87,7 +87,7 @@ func newLadder(budget time.Duration) ladder {
 	return ladder{again: max(kill-minBetween, kill/2), kill: kill}
 }
 
-// since is the ladder of a child that is asked to end now, when part of the budget is used already.
+// ladder is that of a child that is asked to end now, when part of the budget is used already.
 func (s *Stop) ladder() ladder {
 	l := newLadder(s.budget)
 	used := time.Since(s.Deadline().Add(-s.budget))
