@@ -52,8 +52,8 @@ func TestBadBackend(t *testing.T) {
 		badUsage("setting without a key", more("--backend-config", "=hunter2"), "--backend-config", "key=value"),
 		badUsage("setting given twice", more("--backend-config", "password=hunter2", "--backend-config", "password=hunter22"),
 			"--backend-config", "password is given twice"),
-		badUsage("credential that could only go by argv", only("--backend", "oss", "--backend-config", "secret_key=hunter2"),
-			"--backend-config", "secret_key", `backend "oss"`, "argv"),
+		badUsage("credential that could only go by argv", only("--backend", "oci", "--backend-config", "private_key=hunter2"),
+			"--backend-config", "private_key", `backend "oci"`, "argv"),
 		badUsage("switch neither on nor off", only("--backend-config", "secret_suffix=x", "--backend-config", "in_cluster_config=perhaps"),
 			"--backend-config", "in_cluster_config=perhaps", "true nor false"),
 		badUsage("another backend declared", nil, "backend.tf", `"s3"`, `"http"`, "remove the block or change the settings").
