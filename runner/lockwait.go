@@ -106,8 +106,7 @@ func (r *run) lockedFailure(step string) *failure {
 }
 
 func setHolder(l *result.Lock, info lock.Info) {
-	l.ID, l.Who = result.Plain(info.ID), result.Plain(info.Who) // somebody else wrote them
-	l.Operation, l.Created = result.Plain(info.Operation), result.Plain(info.CreatedText)
+	l.ID, l.Who, l.Operation, l.Created = info.ID, info.Who, info.Operation, info.CreatedText
 }
 
 // setHolder puts who holds the lock into the result; nil is nobody.
