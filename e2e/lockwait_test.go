@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/captf/captf-runner/e2e/internal/tools"
 	"github.com/captf/captf-runner/runner/lock"
@@ -124,11 +124,7 @@ func TestLockWithoutInfo(t *testing.T) {
 		t.Parallel()
 		f.must(t, 0, "apply")
 		k.hold(t, otherID, other)
-		lease := k.lease(t)
-		delete(lease.Annotations, lock.InfoAnnotation)
-		if _, err := k.server.Clientset().CoordinationV1().Leases(k.object.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		k.edit(t, func(lease *coordinationv1.Lease) { delete(lease.Annotations, lock.InfoAnnotation) })
 		o := f.must(t, result.ExitRetry, "apply", "--lock-timeout", "3")
 		wantLockedBy(t, o, otherID)
 		f.settingsInRoot(t, k)
