@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,12 +88,27 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	if exit.Signal != 0 {
 		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, advice[class])
 	}
+	f.resources = failedResources(out)
+	return f
+}
+
+// failedResources are those that an error names, and those that failed without one of their own.
+func failedResources(out *runtime.Output) []result.ErrorResource {
+	var list []result.ErrorResource
+	nameless := ""
 	for _, d := range out.Errors {
 		if d.Address != "" {
-			f.resources = append(f.resources, result.ErrorResource{Address: d.Address, Summary: d.Summary})
+			list = append(list, result.ErrorResource{Address: d.Address, Summary: d.Summary})
+		} else {
+			nameless = cmp.Or(nameless, d.Summary)
 		}
 	}
-	return f
+	for _, c := range out.Unanswered() {
+		if c.Failed {
+			list = append(list, result.ErrorResource{Address: c.Address, Summary: nameless})
+		}
+	}
+	return list
 }
 
 // advice is the way out of each class of failure.

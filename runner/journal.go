@@ -19,13 +19,13 @@ func (r *run) journal(changes []runtime.Started) {
 }
 
 // unsaved is what a step that has ended may have changed without a saved state that says so. A runtime
-// that ended by itself has saved its state, or left it to be rescued, with all but what was in flight. One that was
-// killed saved nothing that it had not saved before.
+// that ended by itself has saved its state, or left it to be rescued, with all that providers told it. One that was
+// killed, or pressed to end, saved nothing that it had not saved before.
 func unsaved(exit runtime.Exit, output *runtime.Output) *result.Unsaved {
-	if exit.Signal != 0 || exit.Killed {
+	if exit.Signal != 0 || exit.Pressed || exit.Killed {
 		return listUnsaved(output.Changes)
 	}
-	return listUnsaved(output.InFlight())
+	return listUnsaved(output.Unanswered())
 }
 
 // listUnsaved lists the changes that are in flight, then those that ended; of each the newest first.
@@ -33,7 +33,7 @@ func listUnsaved(changes []runtime.Started) *result.Unsaved {
 	var list result.Unsaved
 	for _, ended := range []bool{false, true} {
 		for _, c := range slices.Backward(changes) {
-			if c.Ended != ended || c.Failed {
+			if c.Ended != ended {
 				continue
 			}
 			list.Count++

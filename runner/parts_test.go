@@ -39,23 +39,33 @@ func TestUnsaved(t *testing.T) {
 		{Address: "c", Action: "update", ID: "i-c"},
 		{Address: "d", Action: "create"},
 	}
+	answer := []runtime.Diagnostic{{Summary: "no capacity", Address: "b"}}
 	tests := []struct {
-		name string
-		exit runtime.Exit
-		want *result.Unsaved
+		name   string
+		exit   runtime.Exit
+		errors []runtime.Diagnostic
+		want   string
 	}{
-		{"killed: what is done is not saved either", runtime.Exit{Signal: 9}, &result.Unsaved{Count: 3, Resources: []result.UnsavedResource{
-			{Address: "d", Action: "create"}, {Address: "c", Action: "update", ID: "i-c"}, {Address: "a", Action: "create", ID: "i-a"}}}},
-		{"ended by itself: only what was in flight", runtime.Exit{Code: 1}, &result.Unsaved{Count: 2, Resources: []result.UnsavedResource{
-			{Address: "d", Action: "create"}, {Address: "c", Action: "update", ID: "i-c"}}}},
+		{"killed: what is done is not saved either", runtime.Exit{Signal: 9}, answer, "d c b a"},
+		{"pressed to end: the same", runtime.Exit{Code: 1, Asked: true, Pressed: true}, answer, "d c b a"},
+		{"ended by itself: only what was in flight", runtime.Exit{Code: 1}, answer, "d c"},
+		{"ended by itself, a provider died", runtime.Exit{Code: 1}, []runtime.Diagnostic{{Summary: "Plugin did not respond"}}, "d c b"},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, unsaved(tt.exit, &runtime.Output{Changes: changes})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		got := unsaved(tt.exit, &runtime.Output{Changes: changes, Errors: tt.errors})
+		var addresses []string
+		for _, r := range got.Resources {
+			addresses = append(addresses, r.Address)
+		}
+		if strings.Join(addresses, " ") != tt.want || got.Count != len(addresses) {
+			t.Errorf("%s: %d of %q, want %s", tt.name, got.Count, addresses, tt.want)
 		}
 	}
-	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2]}); got != nil {
+	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2], Errors: answer}); got != nil {
 		t.Errorf("unsaved = %+v after a step in which everything ended, want none", got)
+	}
+	if got, want := listUnsaved(changes[2:3]).Resources[0], (result.UnsavedResource{Address: "c", Action: "update", ID: "i-c"}); got != want {
+		t.Errorf("resource = %+v, want %+v", got, want)
 	}
 	many := make([]runtime.Started, 1000)
 	if got := listUnsaved(many); got.Count != 1000 || len(got.Resources) != maxJournal {

@@ -65,17 +65,27 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	if !ok {
 		if f.reason == result.ReasonStateWrite {
 			// A full disk cut the file short: what there is of it stays where it is.
-			r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedLost, Where: r.work.root} })
+			r.update(func(res *result.Result) {
+				res.State = &result.State{Saved: result.SavedLost, Where: r.work.root}
+				res.Unsaved = listUnsaved(output.Changes)
+			})
 		}
 		return
 	}
+	known := r.res.Unsaved
 	r.update(func(res *result.Result) {
 		res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: r.work.root}
+		res.Unsaved = listUnsaved(output.Changes) // until it is safe
 	})
 	r.save()
 	r.log.Error("the state could not be saved: rescuing it", "serial", state.serial, "lineage", state.lineage)
 	saved, where := r.saveSomewhere(ctx, state)
-	r.update(func(res *result.Result) { res.State.Saved, res.State.Where = saved, where })
+	r.update(func(res *result.Result) {
+		res.State.Saved, res.State.Where = saved, where
+		if saved != result.SavedLost {
+			res.Unsaved = known
+		}
+	})
 	r.log.Warn("the state that could not be saved", "outcome", string(saved), "where", where)
 	f.err = fmt.Errorf("%w; the state of this run: %s %s", f.err, saved, where)
 	if saved == result.SavedPushed {

@@ -37,7 +37,7 @@ func TestOutput(t *testing.T) {
 	if diff := cmp.Diff(want, out.Changes); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[1:2], out.InFlight()); diff != "" {
+	if diff := cmp.Diff(want[1:2], out.Unanswered()); diff != "" {
 		t.Errorf("in flight (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]Diagnostic{{Summary: "no", Detail: "capacity", Address: "c"}}, out.Errors); diff != "" {

@@ -65,13 +65,20 @@ type Started struct {
 	Address string
 	Action  string // create, update, delete, …
 	ID      string // of the real object, when it was reported
-	Ended   bool   // it completed or failed, and the provider said so
+	Ended   bool   // it completed or failed
 	Failed  bool
 }
 
-// InFlight are the changes that were started and did not end.
-func (o *Output) InFlight() []Started {
-	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Started) bool { return c.Ended })
+// Unanswered are the changes that were started, and whose provider did not say how they ended: those in flight, and
+// those that failed without an error of their own, because the provider died.
+func (o *Output) Unanswered() []Started {
+	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Started) bool {
+		return c.Ended && !c.Failed || c.Failed && o.hasErrorOf(c.Address)
+	})
+}
+
+func (o *Output) hasErrorOf(address string) bool {
+	return slices.ContainsFunc(o.Errors, func(d Diagnostic) bool { return d.Address == address })
 }
 
 func (o *Output) event(e Event) {

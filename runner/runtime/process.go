@@ -30,6 +30,7 @@ type Exit struct {
 	Code      int            // 128 plus the signal's number when a signal ended it
 	Signal    syscall.Signal // 0 when it ended by itself
 	Asked     bool           // the runner had sent it a SIGINT
+	Pressed   bool           // and a second one
 	Killed    bool           // the runner had sent SIGKILL to its group
 	GroupGone bool           // no process of its group is left
 	Duration  time.Duration
@@ -99,6 +100,7 @@ func press(cmd *exec.Cmd, ended <-chan struct{}, l ladder, exit *Exit) {
 		case <-ended:
 			return
 		case <-again.C:
+			exit.Pressed = true
 			_ = cmd.Process.Signal(os.Interrupt)
 		case <-kill.C:
 			exit.Killed = true
