@@ -13,19 +13,6 @@ import (
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// lockKeeper looks at the lock of a run's state where the lock is kept, instead of reading
-// what a runtime prints about it.
-type lockKeeper interface {
-	// Holder is who holds the lock; nil when it is free.
-	Holder(ctx context.Context) (*lock.Info, error)
-	// WaitFree waits until the lock is free or ctx ends.
-	WaitFree(ctx context.Context) (lock.Wait, error)
-	// HasState tells whether there is a state at all.
-	HasState(ctx context.Context) (bool, error)
-	// Release frees the lock while its holder is still this ID.
-	Release(ctx context.Context, id string) (lock.Unlock, error)
-}
-
 // cluster is the lockKeeper of the kubernetes backend: the runner's own client, with the rights that the
 // backend has.
 type cluster struct {

@@ -77,28 +77,21 @@ func (k *httpKeeper) WaitFree(ctx context.Context) (lock.Wait, error) {
 func (k *httpKeeper) HasState(context.Context) (bool, error) { return true, nil }
 
 func (k *httpKeeper) Release(ctx context.Context, id string) (lock.Unlock, error) {
-	held, err := k.Holder(ctx)
-	switch {
-	case err != nil:
-		return lock.Unlock{}, err
-	case held == nil:
-		return lock.Unlock{Outcome: lock.AlreadyUnlocked}, nil
-	case held.ID != id:
-		return lock.Unlock{Outcome: lock.HeldByOther, Holder: *held}, nil
-	}
-	body, err := json.Marshal(map[string]string{"ID": id})
-	if err != nil {
-		return lock.Unlock{}, err
-	}
-	response, err := k.do(ctx, "UNLOCK", k.address+"?ID="+url.QueryEscape(id), string(body))
-	if err != nil {
-		return lock.Unlock{}, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return lock.Unlock{}, fmt.Errorf("unlock %s: %s", id, response.Status)
-	}
-	return lock.Unlock{Outcome: lock.Released}, nil
+	return releaseHeld(ctx, k, id, func() error {
+		body, err := json.Marshal(map[string]string{"ID": id})
+		if err != nil {
+			return err
+		}
+		response, err := k.do(ctx, "UNLOCK", k.address+"?ID="+url.QueryEscape(id), string(body))
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("unlock %s: %s", id, response.Status)
+		}
+		return nil
+	})
 }
 
 func (k *httpKeeper) do(ctx context.Context, method, address, body string) (*http.Response, error) {
@@ -110,27 +103,4 @@ func (k *httpKeeper) do(ctx context.Context, method, address, body string) (*htt
 		request.SetBasicAuth(k.user, k.password)
 	}
 	return k.client.Do(request)
-}
-
-// waitFree looks again and again until the lock is free. A look that fails ends it: the runtime's own wait
-// has the better message.
-func waitFree(ctx context.Context, k lockKeeper, every time.Duration) (wait lock.Wait, err error) {
-	start := time.Now()
-	defer func() { wait.Waited = time.Since(start) }()
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		holder, err := k.Holder(ctx)
-		if holder != nil {
-			wait.Holder = *holder
-		}
-		if err != nil || holder == nil {
-			return wait, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return wait, context.Cause(ctx)
-		}
-	}
 }

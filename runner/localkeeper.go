@@ -29,15 +29,8 @@ func (l *local) WaitFree(ctx context.Context) (lock.Wait, error) {
 func (l *local) HasState(context.Context) (bool, error) { return true, nil }
 
 func (l *local) Release(ctx context.Context, id string) (lock.Unlock, error) {
-	held, err := l.Holder(ctx)
-	switch {
-	case err != nil:
-		return lock.Unlock{}, err
-	case held == nil:
-		return lock.Unlock{Outcome: lock.AlreadyUnlocked}, nil
-	case held.ID != id:
-		return lock.Unlock{Outcome: lock.HeldByOther, Holder: *held}, nil
-	}
-	_, err = l.states.ForceUnlock(ctx, l.name, statesrv.ForceUnlockRequest{ID: id, Who: localUser})
-	return lock.Unlock{Outcome: lock.Released}, err
+	return releaseHeld(ctx, l, id, func() error {
+		_, err := l.states.ForceUnlock(ctx, l.name, statesrv.ForceUnlockRequest{ID: id, Who: localUser})
+		return err
+	})
 }

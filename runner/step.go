@@ -19,7 +19,6 @@ type step struct {
 	args    func(runtime.Args) []string
 	accepts []int // exit codes besides 0
 	locks   bool  // takes the lock, and waits for it when it is asked to
-	quiet   bool  // prints a document, not a log
 }
 
 // done is what a step that ended well left.
@@ -107,13 +106,9 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 			}
 		})
 	}
-	var to runtime.Sink = out
-	if s.quiet {
-		to = runtime.Discard
-	}
 	r.notify("StepStarted", s.name)
 	end := r.tell(out.progress)
-	exit, output, err := r.rt.Run(ctx, s.args(r.args()), to)
+	exit, output, err := r.rt.Run(ctx, s.args(r.args()), out)
 	end()
 	r.observing.Wait()
 	r.saver.settle()

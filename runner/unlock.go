@@ -91,15 +91,10 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 	ctx, cancel := r.look(ctx)
 	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return lock.Unlock{}, false
-	case holder == nil:
-		return lock.Unlock{Outcome: lock.AlreadyUnlocked}, true
-	case holder.ID != r.opts.ForceUnlock:
-		return lock.Unlock{Outcome: lock.HeldByOther, Holder: *holder}, true
 	}
-	return lock.Unlock{Outcome: lock.Released}, true
+	return compare(holder, r.opts.ForceUnlock), true
 }
 
 // afterUnlock decides what the command did: by a look at the lock, else by its text.

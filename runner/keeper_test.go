@@ -32,9 +32,22 @@ func keeperOf(t *testing.T, handler http.Handler, password string) *httpKeeper {
 	return k
 }
 
-func TestHTTPKeeper(t *testing.T) {
-	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
-	k := keeperOf(t, statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("u", "p")}), "p")
+// TestServerKeepers looks at a state server's lock over HTTP, and from inside the same process.
+func TestServerKeepers(t *testing.T) {
+	for name, keeper := range map[string]func(*testing.T, *statesrv.States) lockKeeper{
+		"http": func(t *testing.T, states *statesrv.States) lockKeeper {
+			return keeperOf(t, statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("u", "p")}), "p")
+		},
+		"local": func(_ *testing.T, states *statesrv.States) lockKeeper { return &local{name: "x", states: states} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			states := statesrv.NewStates(memory.New(), statesrv.Rules{})
+			testKeeper(t, states, keeper(t, states))
+		})
+	}
+}
+
+func testKeeper(t *testing.T, states *statesrv.States, k lockKeeper) {
 	ctx := t.Context()
 	if holder, err := k.Holder(ctx); err != nil || holder != nil {
 		t.Errorf("holder of a free lock = %v, %v", holder, err)
