@@ -55,7 +55,7 @@ func testKeeper(t *testing.T, states *statesrv.States, k lockKeeper) {
 	if _, err := states.Lock(ctx, "x", []byte(heldBody), statesrv.Caller{}); err != nil {
 		t.Fatal(err)
 	}
-	if holder, err := k.Holder(ctx); err != nil || holder == nil || holder.ID != "id-1" || holder.Who != "runner@pod" {
+	if holder, err := k.Holder(ctx); err != nil || holder == nil || holder.ID != "id-1" || holder.Who != "runner@pod" || holder.Created.IsZero() {
 		t.Errorf("holder = %v, %v", holder, err)
 	}
 	if u, err := k.Release(ctx, "id-2"); err != nil || u.Outcome != lock.HeldByOther || u.Holder.ID != "id-1" {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -13,12 +14,12 @@ func (l *local) Holder(ctx context.Context) (*lock.Info, error) {
 	if err != nil || held == nil {
 		return nil, err
 	}
-	return infoOf(held), nil
-}
-
-func infoOf(held *statesrv.Lock) *lock.Info {
-	i := held.Info
-	return &lock.Info{ID: i.ID, Operation: i.Operation, Info: i.Info, Who: i.Who, Version: i.Version, Path: i.Path, CreatedText: i.Created}
+	record, err := json.Marshal(held.Info)
+	if err != nil {
+		return nil, err
+	}
+	info, err := lock.ParseInfo(string(record))
+	return &info, err
 }
 
 func (l *local) WaitFree(ctx context.Context) (lock.Wait, error) {
