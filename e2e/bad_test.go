@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/result"
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/result"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/captf/captf-runner/e2e/internal/kubetest"
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 )
 

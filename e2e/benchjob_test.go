@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/tools"
 )
 
 // job is one first apply of 20 resources, to a state of its own.

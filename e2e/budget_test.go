@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/tools"
 )
 
 const (

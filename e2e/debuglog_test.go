@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/tools"
 )
 
 // The debug log goes to its file and nowhere else.

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/captf/captf-runner/e2e/internal/kubetest"
-	"github.com/captf/captf-runner/e2e/internal/tools"
+	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 )
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/captf/captf-runner/e2e/internal/kubetest"
+	"github.com/captf/captf-runner/internal/kubetest"
 )
 
 func TestMain(m *testing.M) {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBuildsOnceAndStatic(t *testing.T) {
-	binary := Build(t, "./e2e/internal/tools/testdata/hello")
+	binary := Build(t, "./internal/tools/testdata/hello")
 	out, err := exec.Command(binary).Output()
 	if err != nil || string(out) != "hello\n" {
 		t.Errorf("the built program printed %q, %v", out, err)
@@ -26,13 +26,13 @@ func TestBuildsOnceAndStatic(t *testing.T) {
 	if file.Section(".debug_info") != nil || file.Section(".symtab") != nil {
 		t.Error("the binary is not stripped")
 	}
-	if again := Build(t, "./e2e/internal/tools/testdata/hello"); again != binary {
+	if again := Build(t, "./internal/tools/testdata/hello"); again != binary {
 		t.Errorf("a second build went to %s, the first to %s", again, binary)
 	}
 }
 
 func TestBuildErrorNamesThePackage(t *testing.T) {
-	fatal := fatalOf(func(tb testing.TB) { Build(tb, "./e2e/internal/tools/testdata/absent") })
+	fatal := fatalOf(func(tb testing.TB) { Build(tb, "./internal/tools/testdata/absent") })
 	if !strings.Contains(fatal, "testdata/absent") {
 		t.Errorf("building what is not there said %q; want the package named", fatal)
 	}
