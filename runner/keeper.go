@@ -32,17 +32,28 @@ func compare(holder *lock.Info, id string) lock.Unlock {
 	return lock.Unlock{Outcome: lock.Released}
 }
 
-// releaseHeld releases the lock of a state server if its holder is id. The server compares the ID again.
+// releaseHeld releases the lock of a state server if its holder is id. The server compares the ID again: when it
+// refuses, another look tells whether the lock was released, or handed to another, since the first one.
 func releaseHeld(ctx context.Context, k lockKeeper, id string, release func() error) (lock.Unlock, error) {
 	holder, err := k.Holder(ctx)
 	if err != nil {
 		return lock.Unlock{}, err
 	}
 	unlock := compare(holder, id)
-	if unlock.Outcome == lock.Released {
-		err = release()
+	if unlock.Outcome != lock.Released {
+		return unlock, nil
 	}
-	return unlock, err
+	refused := release()
+	if refused == nil {
+		return unlock, nil
+	}
+	if holder, err = k.Holder(ctx); err == nil {
+		unlock = compare(holder, id)
+	}
+	if err != nil || unlock.Outcome == lock.Released { // it still holds the lock
+		return lock.Unlock{}, refused
+	}
+	return unlock, nil
 }
 
 // waitFree looks again and again until the lock is free. A look that fails ends it: the runtime's own wait

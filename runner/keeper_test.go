@@ -90,3 +90,37 @@ func TestHTTPKeeperOfAnotherServer(t *testing.T) {
 		}
 	}
 }
+
+// The server hands the lock to another, or to nobody, between the runner's look and its request to unlock.
+func TestReleaseThatIsTooLate(t *testing.T) {
+	for name, row := range map[string]struct {
+		next string // who has the lock when the request to unlock comes
+		want lock.Outcome
+	}{
+		"another has it": {`{"ID":"id-2","Who":"other@pod"}`, lock.HeldByOther},
+		"nobody has it":  {"", lock.AlreadyUnlocked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			holder := heldBody
+			k := keeperOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == "UNLOCK":
+					holder = row.next
+					http.Error(w, "the lock is another's", http.StatusConflict)
+				case holder == "":
+					w.Header().Set(statesrv.ErrorHeader, "not locked")
+					http.Error(w, "not locked", http.StatusNotFound)
+				default:
+					_, _ = w.Write([]byte(holder))
+				}
+			}), "p")
+			u, err := k.Release(t.Context(), "id-1")
+			if err != nil || u.Outcome != row.want {
+				t.Errorf("release = %+v, %v; want %s", u, err, row.want)
+			}
+			if row.want == lock.HeldByOther && u.Holder.ID != "id-2" {
+				t.Errorf("holder = %+v, want the new one", u.Holder)
+			}
+		})
+	}
+}

@@ -91,6 +91,15 @@ func (r *run) warn(reason, message string) {
 	r.notifier.add("Warning", reason, r.redact.String(message))
 }
 
+// notifyEnd is the event about the end of a step.
+func (r *run) notifyEnd(step string, err error) {
+	if err != nil {
+		r.warn("StepFailed", err.Error())
+		return
+	}
+	r.notify("StepSucceeded", step)
+}
+
 // add never waits: when the queue is full the event is dropped.
 func (n *notifier) add(kind, reason, message string) {
 	if n == nil {

@@ -30,10 +30,10 @@ func (r *run) observeLock() {
 	})
 }
 
-// releaseOwnLock releases the lock that a child left behind: it was killed, and can never do so. Callers know
-// that the child's whole group is gone.
+// releaseOwnLock releases the lock that a child left behind: it was killed, or could not reach the lock, and can
+// never do so later. It does nothing while a process of that child may be alive.
 func (r *run) releaseOwnLock(ctx context.Context) {
-	if r.keeper == nil || r.ownLock == "" || r.holder().ID != r.ownLock {
+	if r.keeper == nil || r.ownLock == "" || !r.childGone || r.res.Lock.Released || r.holder().ID != r.ownLock {
 		return
 	}
 	ctx, cancel := r.look(ctx)

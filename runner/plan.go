@@ -34,6 +34,18 @@ func (r *run) showPlan(ctx context.Context) (shownPlan, error) {
 	if r.stop.Cause() != nil {
 		return shownPlan{}, interrupted(r.stop, name, "not started")
 	}
+	r.notify("StepStarted", name)
+	shown, err := r.readPlan(ctx, name)
+	r.notifyEnd(name, err)
+	if err != nil {
+		return shownPlan{}, err
+	}
+	r.redact.Add(plan.Sensitive(shown)...)
+	return shownPlan{changes: true, plan: shown, summary: plan.Summarise(shown)}, nil
+}
+
+// readPlan has the runtime print the saved plan.
+func (r *run) readPlan(ctx context.Context, name string) (*tfjson.Plan, error) {
 	start := time.Now()
 	shown, err := r.rt.ShowPlan(ctx, r.work.plan())
 	exit := runtime.Exit{Duration: time.Since(start)}
@@ -43,12 +55,11 @@ func (r *run) showPlan(ctx context.Context) (shownPlan, error) {
 	r.record(name, exit, 1)
 	switch {
 	case err != nil && r.stop.Cause() != nil:
-		return shownPlan{}, interrupted(r.stop, name, "the step was interrupted")
+		return nil, interrupted(r.stop, name, "the step was interrupted")
 	case err != nil:
-		return shownPlan{}, &failure{kind: result.KindStep, reason: result.ReasonConfig, step: name, err: fmt.Errorf("read the saved plan: %w", err)}
+		return nil, &failure{kind: result.KindStep, reason: result.ReasonConfig, step: name, err: fmt.Errorf("read the saved plan: %w", err)}
 	}
-	r.redact.Add(plan.Sensitive(shown)...)
-	return shownPlan{changes: true, plan: shown, summary: plan.Summarise(shown)}, nil
+	return shown, nil
 }
 
 // describe puts the plan into the result, with its hash when there is a key.

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
 
+	"github.com/captf/captf-runner/internal/fsync"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
@@ -152,8 +154,25 @@ var errRefused = errors.New("the backend has another or a newer state")
 
 // refused are the messages of such a push. It is never repeated with -force.
 var refused = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409|code 409|HTTP error: 4\d\d`)
+	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
 })
+
+// hopeless are the messages of a push that no repetition changes: no right to write, or a state that is too large.
+var hopeless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`is forbidden: |Too long: must have at most|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+})
+
+// pushError sorts the message of a push that failed into what is worth another try and what is not.
+func pushError(text string) error {
+	err := errors.New(result.Tail(text))
+	switch text = strings.Join(strings.Fields(text), " "); { // it is wrapped
+	case refused().MatchString(text):
+		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
+	case hopeless().MatchString(text):
+		return backoff.Permanent(err)
+	}
+	return err
+}
 
 // push repeats `state push`, under the lock and without -force, with exponential backoff.
 func (r *run) push(ctx context.Context, state unsavedState) error {
@@ -172,6 +191,7 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 }
 
 func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
+	r.releaseOwnLock(ctx) // the push needs it, and where it is kept may be back only now
 	deadline, _ := ctx.Deadline()
 	args := runtime.Args{LockTimeout: max(time.Until(deadline)/2, 0)}.StatePush("-", false)
 	// Not under ctx: the stop has the better ladder.
@@ -183,11 +203,11 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	if exit.Code == 0 {
 		return nil
 	}
-	err = errors.New(result.Tail(r.redact.String(output.Tail())))
-	if refused().MatchString(err.Error()) {
-		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
+	if runtime.Classify(exit, output, false) == runtime.FailureLockLost {
+		r.log.Warn("somebody released the lock while the state was pushed: it was saved")
+		return nil
 	}
-	return err
+	return pushError(r.redact.String(output.Tail()))
 }
 
 // pushKept pushes the states that earlier runs in this working directory could not save, before anything is done
@@ -230,15 +250,7 @@ func (s unsavedState) writeTo(dir string) (path string, err error) {
 		os.Remove(path)
 		return "", err
 	}
-	return path, syncDir(dir)
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return path, fsync.Dir(dir)
 }
 
 // removeErrored removes the runtime's own copy once the state is back in the backend.

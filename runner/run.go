@@ -52,6 +52,7 @@ type run struct {
 	other     lock.Info // who held the lock when another was handed down
 	freeAt    time.Time // when the lock was last seen free
 	ownLock   string    // the lock that a child of this run was seen to hold
+	childGone bool      // no process of that child is left
 	observing sync.WaitGroup
 
 	saver saver

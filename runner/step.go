@@ -45,12 +45,12 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		r.record(s.name, exit, attempt)
 		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
 			r.ended(exit, output)
-			r.notify("StepSucceeded", s.name)
+			r.notifyEnd(s.name, nil)
 			return done{code: exit.Code, output: output}, nil
 		}
 		f := r.stepFailure(s.name, exit, output)
 		if f.reason != result.ReasonLocked {
-			r.warn("StepFailed", f.Error())
+			r.notifyEnd(s.name, f)
 			r.afterFailure(ctx, f, exit, output)
 			return done{}, f
 		}
@@ -141,10 +141,9 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.update(func(res *result.Result) { res.Unsaved = unsaved(exit, output) })
 	r.lookAtLock(ctx, output)
-	if exit.GroupGone {
-		// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
-		r.releaseOwnLock(ctx)
-	}
+	r.childGone = exit.GroupGone
+	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
+	r.releaseOwnLock(ctx)
 	r.rescue(ctx, f, output)
 	switch {
 	case f.reason == result.ReasonLockLost:

@@ -57,6 +57,14 @@ func (r *run) forceUnlock(ctx context.Context) error {
 	if _, leases := r.keeper.(*cluster); looked && !leases {
 		return r.releaseByServer(ctx)
 	}
+	r.notify("StepStarted", stepForceUnlock)
+	err := r.releaseByRuntime(ctx, id)
+	r.notifyEnd(stepForceUnlock, err)
+	return err
+}
+
+// releaseByRuntime has the runtime release the lock.
+func (r *run) releaseByRuntime(ctx context.Context, id string) error {
 	start := time.Now()
 	code, text, err := r.rt.ForceUnlock(ctx, id)
 	r.record(stepForceUnlock, runtime.Exit{Code: code, Duration: time.Since(start)}, 1)

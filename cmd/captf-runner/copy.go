@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/fsync"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -60,13 +61,5 @@ func installFile(from, dest string) (err error) {
 	if err = os.Rename(out.Name(), dest); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dest))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return fsync.Dir(filepath.Dir(dest))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // Info is what a runtime records about itself when it takes a lock, as it wrote it.
@@ -90,5 +92,5 @@ func printable(s string) string {
 			return -1
 		}
 		return r
-	}, stripANSI(s))
+	}, result.Plain(s))
 }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // pattern is compiled at its first use: a run that meets no lock starts faster without.
@@ -12,10 +14,9 @@ func pattern(text string) func() *regexp.Regexp {
 }
 
 var (
-	ansiSequence = pattern(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?`)
-	blockHeader  = pattern(`(?m)Lock Info:[ \t]*$`)
-	blockField   = pattern(`^(ID|Path|Operation|Who|Version|Created|Info):(.*)$`)
-	httpHolder   = pattern(`already locked:\s+ID=(\S+)`)
+	blockHeader = pattern(`(?m)Lock Info:[ \t]*$`)
+	blockField  = pattern(`^(ID|Path|Operation|Who|Version|Created|Info):(.*)$`)
+	httpHolder  = pattern(`already locked:\s+ID=(\S+)`)
 )
 
 // ParseText finds the holder in what a runtime prints when it cannot take or release a lock: its
@@ -77,9 +78,9 @@ func blockInfo(fields map[string]string) Info {
 	}
 }
 
-// plain removes colours, carriage returns and the frame that the runtimes draw around a diagnostic.
+// plain removes colours, control characters and the frame that the runtimes draw around a diagnostic.
 func plain(text string) string {
-	text = strings.ReplaceAll(stripANSI(text), "\r", "")
+	text = result.Plain(text)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		for _, frame := range []string{"│", "╷", "╵"} {
@@ -89,5 +90,3 @@ func plain(text string) string {
 	}
 	return b.String()
 }
-
-func stripANSI(text string) string { return ansiSequence().ReplaceAllString(text, "") }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 var base64s = []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding}
@@ -20,8 +22,8 @@ func forms(v string) []string {
 		return nil
 	}
 	var all []string
-	// The runtimes normalise every string.
-	for _, whole := range []string{v, strings.TrimSpace(v), cty.NormalizeString(v)} {
+	// The runtimes normalise every string, and control characters are taken out of what is printed.
+	for _, whole := range []string{v, strings.TrimSpace(v), cty.NormalizeString(v), result.Plain(v)} {
 		all = append(all, escaped(whole)...)
 		for _, enc := range base64s {
 			all = append(all, enc.EncodeToString([]byte(whole)))
@@ -32,6 +34,7 @@ func forms(v string) []string {
 		if line = strings.TrimSpace(line); worthHiding(line) {
 			all = append(all, escaped(line)...)
 			all = append(all, escaped(cty.NormalizeString(line))...)
+			all = append(all, escaped(result.Plain(line))...)
 		}
 	}
 	return all

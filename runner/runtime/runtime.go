@@ -1,17 +1,17 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os/exec"
-	"regexp"
 	"sync"
 
 	"github.com/hashicorp/terraform-exec/tfexec"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // ErrNotExecutable says that the configured runtime is no program that can be started.
@@ -57,7 +57,7 @@ func New(command []string, dir string, env Environ, stop *Stop) (*Runtime, error
 type Sink interface {
 	// Event gets one line of the -json stream, and all that the step said up to it.
 	Event(e Event, sofar *Output)
-	// Text gets any other line of either stream, without colour codes.
+	// Text gets any other line of either stream, without colour codes and other control characters.
 	Text(line string)
 }
 
@@ -131,9 +131,9 @@ func (r *reader) line(line []byte) {
 func (r *reader) text(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	line = colour.ReplaceAll(line, nil)
-	r.output.text.add(line)
-	r.sink.Text(string(bytes.ToValidUTF8(line, []byte("\uFFFD"))))
+	text := result.Plain(string(line)) // a failure is decided by exit codes, never by colours
+	r.output.text.add([]byte(text))
+	r.sink.Text(text)
 }
 
 func (r *reader) state(document []byte) {
@@ -141,6 +141,3 @@ func (r *reader) state(document []byte) {
 	defer r.mu.Unlock()
 	r.output.State = document
 }
-
-// colour matches terminal control sequences. A failure is decided by exit codes, never by them.
-var colour = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")

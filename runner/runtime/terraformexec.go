@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/terraform-exec/tfexec"
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // waitDelay bounds a command of terraform-exec after its SIGINT. None of these changes anything, so
@@ -72,7 +74,7 @@ func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text st
 		return -1, "", err
 	}
 	_, text, _ = strings.Cut(err.Error(), "\n")
-	return exit.ExitCode(), colour.ReplaceAllString(text, ""), nil
+	return exit.ExitCode(), result.Plain(text), nil
 }
 
 // maxMessage is the most of such an error that is worth a log line, in bytes.

@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// The texts are those of both runtimes, as `state push` prints and wraps them.
+func TestPushError(t *testing.T) {
+	tests := []struct {
+		name, text       string
+		refused, forever bool
+	}{
+		{"other lineage", "Failed to write state: cannot import\nstate with lineage \"a\" over unrelated state with lineage \"b\"", true, true},
+		{"newer serial", "cannot import state with serial 3 over\nnewer state with serial 5", true, true},
+		{"same serial", "cannot overwrite existing state with serial 5 with a different state that has the same serial", true, true},
+		{"conflict of a state server", "Error saving state: HTTP error: 409", true, true},
+		{"no right", `secrets "tfstate-default-x" is forbidden: User "u" cannot update resource "secrets"`, false, true},
+		{"too large for a Secret", `Secret "tfstate-default-x" is invalid: data: Too long: must have at most 1048576 bytes`, false, true},
+		{"too large for a state server", "HTTP error: 413", false, true},
+		{"wrong password", "HTTP error: 401", false, true},
+		{"locked", "Error acquiring the state lock: the state is already locked by another tofu client", false, false},
+		{"locked on a state server", "HTTP error: 423", false, false},
+		{"too many requests", "HTTP error: 429", false, false},
+		{"state server down", "Failed to upload state: POST http://x giving up after 3 attempt(s)", false, false},
+		{"API server down", "dial tcp 127.0.0.1:6443: connect: connection refused", false, false},
+	}
+	for _, tt := range tests {
+		err := pushError(tt.text)
+		var permanent *backoff.PermanentError
+		if errors.Is(err, errRefused) != tt.refused || errors.As(err, &permanent) != tt.forever {
+			t.Errorf("%s: %v: refused %v, permanent %v; want %v, %v", tt.name, err, errors.Is(err, errRefused), errors.As(err, &permanent), tt.refused, tt.forever)
+		}
+	}
+}
