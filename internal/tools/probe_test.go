@@ -171,3 +171,49 @@ resource "probe_file" "obedient" {
 		}
 	})
 }
+
+// TestProbeStopsAtAGate holds an apply at its points, in the order in which it comes to them.
+func TestProbeStopsAtAGate(t *testing.T) {
+	eachRuntime(t, `resource "probe_file" "a" { path = "%DIR%/a" }`, func(t *testing.T, w workdir) {
+		gates := t.TempDir()
+		points := []string{"plan-a", "before-create-a", "after-create-a"}
+		for _, point := range points {
+			overwrite(t, filepath.Join(gates, point))
+		}
+		apply := w.command("apply", "-auto-approve")
+		apply.Env = append(apply.Env, "PROBE_GATES="+gates)
+		if err := apply.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for i, point := range points {
+			gate := filepath.Join(gates, point)
+			awaitFile(t, gate+".reached")
+			if _, err := os.Stat(filepath.Join(w.dir, "a")); (err == nil) != (i == 2) {
+				t.Errorf("at %s looking for the file gives %v", point, err)
+			}
+			if err := os.Remove(gate); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := apply.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func overwrite(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s has not come", path)
+}

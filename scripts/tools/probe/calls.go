@@ -18,6 +18,7 @@ func (file) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp
 	}
 	var model fileModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &model)...)
+	_ = hold(ctx, "plan", model.Path.ValueString())
 	resp.Diagnostics.Append(model.failure("plan")...)
 }
 
@@ -46,6 +47,7 @@ func (file) Delete(ctx context.Context, req resource.DeleteRequest, resp *resour
 func (file) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var model fileModel
 	resp.Diagnostics.Append(req.State.Get(ctx, &model)...)
+	_ = hold(ctx, "read", model.Path.ValueString())
 	resp.Diagnostics.Append(model.failure("read")...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -80,10 +82,12 @@ func change(ctx context.Context, call string, from getter, effect func(fileModel
 	if diags.HasError() {
 		return model, diags
 	}
+	path := model.Path.ValueString()
 	err := effect(model)
 	if err == nil {
-		err = note(call, model.Path.ValueString())
+		err = note(call, path)
 	}
+	_ = hold(ctx, "after-"+call, path) // done is done: a stop changes nothing any more
 	if err != nil && !errors.Is(err, errGone) {
 		diags.AddError("The "+call+" of the file did not work", err.Error())
 	}

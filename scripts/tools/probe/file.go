@@ -100,21 +100,31 @@ func (m fileModel) failure(call string) (diags diag.Diagnostics) {
 	return diags
 }
 
-// wait lasts for the delay, or until ctx ends (a stop request ends it) unless the file is stubborn.
+// wait lasts for the gate and the delay, or until ctx ends (a stop request ends it) unless the file is stubborn.
 func (m fileModel) wait(ctx context.Context, call string) (diags diag.Diagnostics) {
 	delay, err := m.delay()
 	if err != nil {
 		diags.AddError("Not a duration", err.Error())
 		return diags
 	}
-	stop := ctx.Done()
 	if m.Stubborn.ValueBool() {
-		stop = nil
+		ctx = context.WithoutCancel(ctx)
 	}
-	select {
-	case <-time.After(delay):
-	case <-stop:
-		diags.AddError("The "+call+" was stopped", "the file was not touched: "+ctx.Err().Error())
+	err = hold(ctx, "before-"+call, m.Path.ValueString())
+	if err == nil {
+		err = sleep(ctx, delay)
+	}
+	if err != nil {
+		diags.AddError("The "+call+" was stopped", "the file was not touched: "+err.Error())
 	}
 	return diags
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -4,7 +4,8 @@
 //
 // If the variable PROBE_LEDGER names a file, every file made, changed or removed appends one line to
 // it: "create PATH", "update PATH" or "delete PATH". A test compares those lines with the state, to
-// find what was made and then forgotten, or made twice.
+// find what was made and then forgotten, or made twice. If PROBE_GATES names a folder, a test can stop a call
+// at a certain point, see hold.
 package main
 
 import (
