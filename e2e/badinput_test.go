@@ -63,6 +63,8 @@ func TestBadBackend(t *testing.T) {
 		badUsage("no backend at all", only(), "no backend", "--backend-config", "--local"),
 		badUsage("local and another backend declared", only("--local"), "backend.tf", `"s3"`).
 			with(file("config/backend.tf", s3)),
+		badUsage("local and an http backend declared", only("--local"), "backend.tf", `"http"`, "empty state").
+			with(file("config/backend.tf", "terraform {\n  backend \"http\" {}\n}\n")),
 	)
 }
 

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/captf/captf-runner/internal/tools"
+)
+
+// Two runs in one working directory would each empty it under the other's feet: the second one is told so before it
+// touches anything. A dry run only looks, so it may work beside the first; so may a second run on a laptop.
+func TestWorkdirInUse(t *testing.T) {
+	f := newFixture(t, tools.Runtimes(t)[0], nil)
+	gate := f.gated(t)
+
+	on := []string{"--backend-config", "address=http://127.0.0.1:9/states/x"}
+	first := f.begin(t, "apply", append(on, "--result", filepath.Join(f.dir, "first.json"))...)
+	gate.entered(t)
+
+	second := f.must(t, 2, "apply", on...)
+	for _, want := range []string{"another run is working in it", filepath.Join(f.dir, "work"), "--workdir"} {
+		if !strings.Contains(second.stderr, want) {
+			t.Errorf("the error lacks %q\n%s", want, second)
+		}
+	}
+	if dry := f.run(t, "apply", append(on, "--dry-run")...); dry.code != 0 || !strings.Contains(dry.stdout, " init ") {
+		t.Errorf("a dry run beside a run: exit %d\n%s", dry.code, dry)
+	}
+
+	gate.open(t)
+	_ = first.Wait() // the stub fails
+	if third := f.run(t, "apply", on...); third.code == 2 {
+		t.Errorf("the directory is still in use after the run that had it\n%s", third)
+	}
+}
+
+func TestSecondLocalRunWorksBeside(t *testing.T) {
+	f := newFixture(t, tools.Runtimes(t)[0], backends["local"])
+	real := f.runtime.Path
+	gate := f.gated(t)
+	first := f.begin(t, "plan", "--result", filepath.Join(f.dir, "first.json"))
+	gate.entered(t)
+
+	f.runtime.Path = real
+	f.must(t, 0, "apply")
+	gate.open(t)
+	_ = first.Wait()
+	if left, _ := filepath.Glob(filepath.Join(f.dir, "work.*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// begin starts a run that goes on while the test does something else.
+func (f *fixture) begin(t *testing.T, op string, flags ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), f.timeout)
+	cmd := f.command(ctx, op, flags...)
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the run in the background:\n%s", output.String())
+		}
+	})
+	return cmd
+}
+
+// gate is a stub runtime that says when it was started, and fails once the gate is open.
+type gate struct{ in, out string }
+
+func (f *fixture) gated(t *testing.T) gate {
+	t.Helper()
+	dir := t.TempDir()
+	g := gate{in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out")}
+	if err := syscall.Mkfifo(g.out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.stub(t, "[ -e '"+g.in+"' ] && exit 1\n: >'"+g.in+"'\nread line <'"+g.out+"'\nexit 1\n")
+	return g
+}
+
+func (g gate) entered(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(g.in); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the runtime was not started")
+		}
+	}
+}
+
+func (g gate) open(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(g.out, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
