@@ -24,16 +24,6 @@ import (
 // all of its data.
 const maxPart = 1000 << 10
 
-// The marks of a rescue set.
-const (
-	rescueLabel       = "captf.io/rescue"
-	annotationSerial  = "captf.io/state-serial"
-	annotationLineage = "captf.io/state-lineage"
-	annotationDigest  = "captf.io/state-digest" // SHA-256 of the state, not compressed
-	annotationParts   = "captf.io/state-parts"
-	annotationTime    = "captf.io/rescued-at"
-)
-
 func (s unsavedState) digest() string {
 	sum := sha256.Sum256(s.bytes)
 	return hex.EncodeToString(sum[:])
@@ -82,13 +72,13 @@ func (c *cluster) rescueSecret(state unsavedState, name string, parts int) *kube
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[rescueLabel] = "true"
+	labels[naming.LabelRescue] = "true"
 	return &kube.Secret{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: labels,
 		Annotations: map[string]string{
-			annotationSerial: strconv.FormatUint(state.serial, 10), annotationLineage: state.lineage,
-			annotationDigest: state.digest(), annotationParts: strconv.Itoa(parts),
-			annotationTime: time.Now().UTC().Format(time.RFC3339),
+			naming.AnnotationSerial: strconv.FormatUint(state.serial, 10), naming.AnnotationLineage: state.lineage,
+			naming.AnnotationDigest: state.digest(), naming.AnnotationParts: strconv.Itoa(parts),
+			naming.AnnotationRescuedAt: time.Now().UTC().Format(time.RFC3339),
 		},
 	}}
 }
@@ -104,7 +94,7 @@ func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
 			switch {
 			case errGet != nil:
 				return errGet
-			case there.Annotations[annotationDigest] == secret.Annotations[annotationDigest]:
+			case there.Annotations[naming.AnnotationDigest] == secret.Annotations[naming.AnnotationDigest]:
 				return nil
 			}
 			return backoff.Permanent(errOtherSet)

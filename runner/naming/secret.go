@@ -40,9 +40,15 @@ func BackupSecret(suffix string, serial uint64, part int) string {
 	return withPart(backupPrefix+suffix+"-"+strconv.FormatUint(serial, 10), part)
 }
 
-// BackupPart is the inverse of [BackupSecret].
+// OtherBackupSecret returns the name of a chunk of the backup of another state with the same serial: a restore may
+// take a state's serial back. digest is the state's SHA-256 in hex, of which eight characters are used.
+func OtherBackupSecret(suffix string, serial uint64, digest string, part int) string {
+	return withPart(backupPrefix+suffix+"-"+strconv.FormatUint(serial, 10)+digestInfix+digest[:digestLen], part)
+}
+
+// BackupPart is the inverse of [BackupSecret] and of [OtherBackupSecret].
 func BackupPart(suffix, name string) (serial uint64, part int, ok bool) {
-	return parseSerialPart(backupPrefix+suffix, name)
+	return parseCopy(backupPrefix+suffix, name)
 }
 
 // RescueSecret returns the name of a chunk of the rescue set of one serial.
@@ -64,15 +70,8 @@ const (
 
 // RescuePart is the inverse of [RescueSecret] and of [OtherRescueSecret].
 func RescuePart(suffix, name string) (serial uint64, part int, ok bool) {
-	if i := strings.LastIndex(name, digestInfix); i > len(rescuePrefix+suffix) {
-		if rest := name[i+len(digestInfix):]; len(rest) >= digestLen && isHex(rest[:digestLen]) {
-			name = name[:i] + rest[digestLen:]
-		}
-	}
-	return parseSerialPart(rescuePrefix+suffix, name)
+	return parseCopy(rescuePrefix+suffix, name)
 }
-
-func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 func withPart(base string, part int) string {
 	if part == 0 {
@@ -95,7 +94,8 @@ func parsePart(rest string) (int, bool) {
 	return n, err == nil && n > 0 && strconv.Itoa(n) == digits
 }
 
-func parseSerialPart(prefix, name string) (uint64, int, bool) {
+// parseCopy reads the name of a copy of a state: the serial, the digest if there is one, and the part.
+func parseCopy(prefix, name string) (serial uint64, part int, ok bool) {
 	rest, ok := strings.CutPrefix(name, prefix+"-")
 	if !ok {
 		return 0, 0, false
@@ -108,6 +108,15 @@ func parseSerialPart(prefix, name string) (uint64, int, bool) {
 	if err != nil || strconv.FormatUint(serial, 10) != rest[:end] {
 		return 0, 0, false
 	}
-	part, ok := parsePart(rest[end:])
+	part, ok = parsePart(withoutDigest(rest[end:]))
 	return serial, part, ok
+}
+
+// withoutDigest takes away what tells two copies of one serial apart.
+func withoutDigest(rest string) string {
+	digest, ok := strings.CutPrefix(rest, digestInfix)
+	if !ok || len(digest) < digestLen || !allBytes(digest[:digestLen], isLowerHex) {
+		return rest
+	}
+	return digest[digestLen:]
 }

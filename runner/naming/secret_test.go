@@ -2,6 +2,8 @@ package naming
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +23,8 @@ func TestNames(t *testing.T) {
 		"rescue part":  RescueSecret(suffix, 7, 2),
 		"backup":       BackupSecret(suffix, 18446744073709551615, 0),
 		"backup part":  BackupSecret(suffix, 8, 1),
+		"other rescue": OtherRescueSecret(suffix, 7, "0123456789", 2),
+		"other backup": OtherBackupSecret(suffix, 8, "fedcba9876", 0),
 		"machine":      Suffix(Object{Kind: Machine, Namespace: "default", Name: "sbx-390"}),
 		"machine pool": Suffix(Object{Kind: MachinePool, Namespace: "default", Name: "sbx-390"}),
 	}
@@ -35,6 +39,8 @@ func TestNames(t *testing.T) {
 		"rescue part":  "captf-rescue-c4585f32c6c3783e-c-7-part-2",
 		"backup":       "captf-state-backup-c4585f32c6c3783e-c-18446744073709551615",
 		"backup part":  "captf-state-backup-c4585f32c6c3783e-c-8-part-1",
+		"other rescue": "captf-rescue-c4585f32c6c3783e-c-7-x01234567-part-2",
+		"other backup": "captf-state-backup-c4585f32c6c3783e-c-8-xfedcba98",
 		"machine":      "1ae5aee309873dd4-m",
 		"machine pool": "26caf2047bee447f-mp",
 	}
@@ -72,11 +78,17 @@ func TestPartsRefused(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "captf-rescue-" + s, "captf-rescue-" + s + "-", "captf-rescue-" + s + "--1", "captf-rescue-" + s + "-01",
-		"captf-rescue-" + s + "-1-part-0", "captf-rescue-" + s + "-1-2", "captf-state-backup-" + s + "-1",
-		"captf-rescue-" + s + "-18446744073709551616",
+		"captf-rescue-" + s + "-1-part-0", "captf-rescue-" + s + "-1-2",
+		"captf-rescue-" + s + "-18446744073709551616", "captf-rescue-" + s + "-x01234567",
+		"captf-rescue-" + s + "-1-x0123456", "captf-rescue-" + s + "-1-x0123456g", "captf-rescue-" + s + "-1-x012345678",
+		"captf-rescue-" + s + "-1-part-1-x01234567", "captf-rescue-" + s + "-1-x01234567-x01234567",
 	} {
 		if serial, part, ok := RescuePart(s, name); ok {
 			t.Errorf("RescuePart(%q) = %d, %d, want it refused", name, serial, part)
+		}
+		name = strings.Replace(name, "captf-rescue-", "captf-state-backup-", 1)
+		if serial, part, ok := BackupPart(s, name); ok {
+			t.Errorf("BackupPart(%q) = %d, %d, want it refused", name, serial, part)
 		}
 	}
 }
@@ -90,15 +102,17 @@ func FuzzChunkNames(f *testing.F) {
 	f.Add("tfstate-default-"+s+"-part-01", uint64(18446744073709551615), 1)
 	f.Add("captf-rescue-"+s+"-7-part-2", uint64(7), 2)
 	f.Add("captf-state-backup-"+s+"-+7", uint64(10), 10)
+	f.Add("captf-state-backup-"+s+"-7-x01234567-part-3", uint64(10), 10)
+	f.Add("captf-rescue-"+s+"-7-part-3-x01234567", uint64(10), 10)
 	f.Fuzz(func(t *testing.T, name string, serial uint64, part int) {
 		if p, ok := StatePart(s, name); ok && StateSecret(s, p) != name {
 			t.Errorf("StatePart(%q) = %d, whose name is %q", name, p, StateSecret(s, p))
 		}
-		if n, p, ok := RescuePart(s, name); ok && RescueSecret(s, n, p) != name {
-			t.Errorf("RescuePart(%q) = %d, %d", name, n, p)
+		if n, p, ok := RescuePart(s, name); ok {
+			mustBeMade(t, name, RescueSecret(s, n, p), func(digest string) string { return OtherRescueSecret(s, n, digest, p) })
 		}
-		if n, p, ok := BackupPart(s, name); ok && BackupSecret(s, n, p) != name {
-			t.Errorf("BackupPart(%q) = %d, %d", name, n, p)
+		if n, p, ok := BackupPart(s, name); ok {
+			mustBeMade(t, name, BackupSecret(s, n, p), func(digest string) string { return OtherBackupSecret(s, n, digest, p) })
 		}
 		if part < 0 {
 			return
@@ -113,4 +127,16 @@ func FuzzChunkNames(f *testing.F) {
 			t.Errorf("BackupPart of %d part %d = %d, %d, %v", serial, part, n, p, ok)
 		}
 	})
+}
+
+// mustBeMade wants a name that is read to be one that is made, of the serial and the part that were read, and of any digest.
+func mustBeMade(t *testing.T, name, plain string, other func(digest string) string) {
+	t.Helper()
+	made := []string{plain}
+	if i := strings.LastIndex(name, digestInfix); i >= 0 && len(name) >= i+len(digestInfix)+digestLen {
+		made = append(made, other(name[i+len(digestInfix):][:digestLen]))
+	}
+	if !slices.Contains(made, name) {
+		t.Errorf("%q was read as one of %q", name, made)
+	}
 }
