@@ -40,7 +40,7 @@ func (s Source) Ordered() ([]Chunk, error) {
 	case n == 0:
 		return nil, &Error{Reason: NotFound, Err: s.missing("yet")}
 	case n > MaxChunks:
-		return nil, corrupt("%d Secrets carry the suffix %s, a state has at most %d", n, s.Suffix, MaxChunks)
+		return nil, corrupt("more than %d Secrets carry the suffix %s: take the label %s away from those that are no chunks", MaxChunks, s.Suffix, naming.LabelStateSuffix)
 	}
 	type numbered struct {
 		part int

@@ -23,6 +23,13 @@ const (
 	WithoutInputsHash Reason = "StateWithoutInputsHash"
 	// InputsChanged: the state was made from other inputs than today's.
 	InputsChanged Reason = "InputsChanged"
+	// Locked: somebody holds the lock who is none of the object's Jobs.
+	Locked Reason = "StateLocked"
+	// Mislabelled: a Secret of the state lacks a label that the backend finds it by, so that a runtime would not see
+	// it and begin with an empty state.
+	Mislabelled Reason = "StateMislabelled"
+	// Unavailable: the API server could not be asked.
+	Unavailable Reason = "StateUnavailable"
 )
 
 // Error implements error.
@@ -30,9 +37,9 @@ func (r Reason) Error() string { return string(r) }
 
 // ConditionStatus returns the status of the StateReadable condition for a state
 // that failed to be read for the reason: Unknown while nothing says that there
-// should be a state, else False.
+// should be a state, or nothing could be asked, else False.
 func (r Reason) ConditionStatus() string {
-	if r == NotFound {
+	if r == NotFound || r == Unavailable {
 		return "Unknown"
 	}
 	return "False"
