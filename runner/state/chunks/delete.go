@@ -1,0 +1,133 @@
+package chunks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+)
+
+// The refusals of [API.Delete].
+var (
+	// ErrLocked: somebody holds the state's lock.
+	ErrLocked = errors.New("the state is locked")
+	// ErrResources: the state still has resources, which nothing would know of any more.
+	ErrResources = errors.New("the state still has resources")
+	// ErrUnreadable: the state does not say whether it has resources.
+	ErrUnreadable = errors.New("the state cannot be read")
+	// ErrLeased: another Job holds a lease of the object.
+	ErrLeased = errors.New("another Job holds a lease")
+)
+
+// Deletion says what is removed, and what does not stop it.
+type Deletion struct {
+	Object naming.Object
+	// Job is the Job of the destroy, which may still hold the leases. Empty is none.
+	Job string
+	// AlthoughLocked removes a state whose lock is held.
+	AlthoughLocked bool
+	// AlthoughResources removes a state that has resources, or that cannot be read.
+	AlthoughResources bool
+}
+
+// Delete removes what a destroyed object leaves: every chunk, the lock Lease, the run lease and, for a cluster, the
+// cluster write lease. Backups and rescue sets stay. It removes nothing if it refuses, and nothing that changed since
+// it was read: then its error is the server's conflict, and the next pass looks again. What is gone already is no
+// error, so it may be called again.
+//
+// The error matches [ErrLocked], [ErrResources], [ErrUnreadable] or [ErrLeased] if it refuses.
+func (a API) Delete(ctx context.Context, d Deletion) error {
+	if err := a.delete(ctx, d); err != nil {
+		return fmt.Errorf("delete the state of %s: %w", d.Object, err)
+	}
+	return nil
+}
+
+func (a API) delete(ctx context.Context, d Deletion) error {
+	set, err := a.Gather(ctx, d.Object)
+	if err != nil {
+		return err
+	}
+	leases, err := a.leases(ctx, d)
+	if err != nil {
+		return err
+	}
+	if err := d.check(set, leases); err != nil {
+		return err
+	}
+	// Parts before the base, so that what an interruption leaves is never taken for a shorter state.
+	for _, secret := range set.all() {
+		err := a.Secrets.Delete(ctx, secret.Name, exactly(&secret.ObjectMeta))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete secret %s: %w", secret.Name, err)
+		}
+	}
+	for _, lease := range leases {
+		err := a.Leases.Delete(ctx, lease.Name, exactly(&lease.ObjectMeta))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete lease %s: %w", lease.Name, err)
+		}
+	}
+	return nil
+}
+
+// leases reads those that are there: the lock first, so that no runtime that waits for it finds the state gone and
+// begins a new one while the others go.
+func (a API) leases(ctx context.Context, d Deletion) ([]*coordinationv1.Lease, error) {
+	suffix := naming.Suffix(d.Object)
+	names := []string{naming.LockLease(suffix), naming.RunLease(suffix)}
+	if d.Object.Kind == naming.Cluster && d.Object.Cluster != "" {
+		names = append(names, naming.ClusterLease(d.Object.Namespace, d.Object.Cluster))
+	}
+	var leases []*coordinationv1.Lease
+	for _, name := range names {
+		lease, err := a.Leases.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("get lease %s: %w", name, err)
+		default:
+			leases = append(leases, lease)
+		}
+	}
+	return leases, nil
+}
+
+// check says why nothing may be deleted.
+func (d Deletion) check(set *Set, leases []*coordinationv1.Lease) error {
+	for _, lease := range leases {
+		l := lock.FromLease(lease)
+		switch {
+		case !l.Held() || l.Holder == d.Job:
+		case lease.Name != naming.LockLease(naming.Suffix(d.Object)):
+			return fmt.Errorf("%w: %s is held by %s: wait until it has ended", ErrLeased, lease.Name, l.Holder)
+		case !d.AlthoughLocked:
+			return fmt.Errorf("%w: %s: release it first, or delete although it is locked", ErrLocked, l.Info)
+		}
+	}
+	if d.AlthoughResources || len(set.all()) == 0 {
+		return nil
+	}
+	sum, err := set.Read(true)
+	switch {
+	case err != nil && errors.Is(err, state.Mislabelled):
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	case err != nil:
+		return fmt.Errorf("%w, so nothing tells whether it has resources: delete it although it may: %w", ErrUnreadable, err)
+	case sum.Resources > 0:
+		return fmt.Errorf("%w: %d: destroy them, or delete it although it has them", ErrResources, sum.Resources)
+	}
+	return nil
+}
+
+// exactly are the preconditions that nothing but what was read is deleted.
+func exactly(meta *metav1.ObjectMeta) metav1.DeleteOptions {
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &meta.UID, ResourceVersion: &meta.ResourceVersion}}
+}

@@ -1,0 +1,103 @@
+package chunks
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+)
+
+// Set is what the API server has of one state.
+type Set struct {
+	Object naming.Object
+	// Found are the Secrets that the state's labels find, in no order.
+	Found []corev1.Secret
+	// Hidden are the Secrets that are called like chunks of the state and lack its labels: no runtime sees them.
+	Hidden []corev1.Secret
+}
+
+// Source returns what the reader reads. applied says that the object has applied before, so that there must be a state.
+func (s *Set) Source(applied bool) state.Source {
+	source := state.Source{Suffix: naming.Suffix(s.Object), Applied: applied}
+	for _, secret := range s.Found {
+		chunk := state.Chunk{Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations}
+		if data, ok := secret.Data[state.DataKey]; ok {
+			chunk.Data = data
+			if data == nil {
+				chunk.Data = []byte{} // the key is there
+			}
+		}
+		source.Chunks = append(source.Chunks, chunk)
+	}
+	return source
+}
+
+// Read summarises the state. An error is that of [state.Source.Read]; or it has the reason [state.Mislabelled], when
+// a chunk is hidden: what the others say would not be the state. A state that is readable may still fail
+// [Set.CheckLabels].
+func (s *Set) Read(applied bool) (*state.Summary, error) {
+	if len(s.Hidden) > 0 {
+		return nil, s.CheckLabels()
+	}
+	return s.Source(applied).Read()
+}
+
+// CheckLabels is the guard before a Job is launched. Its error, of the reason [state.Mislabelled], names the Secret
+// and the label by which a runtime would not find it, and begin with an empty state in its place.
+func (s *Set) CheckLabels() error {
+	selector, err := s.selector()
+	if err != nil {
+		return err
+	}
+	for _, secret := range s.all() {
+		if key, ok := naming.Unselected(selector, secret.Labels); ok {
+			return mislabelled(secret, key, selector[key])
+		}
+	}
+	return nil
+}
+
+// all returns the Secrets that are called like chunks, parts first, in order, and the base last.
+func (s *Set) all() []*corev1.Secret {
+	type numbered struct {
+		part   int
+		secret *corev1.Secret
+	}
+	var chunks []numbered
+	for _, secrets := range [][]corev1.Secret{s.Hidden, s.Found} {
+		for i := range secrets {
+			if part, ok := naming.StatePart(naming.Suffix(s.Object), secrets[i].Name); ok {
+				chunks = append(chunks, numbered{part, &secrets[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(chunks, func(a, b numbered) int { return cmp.Compare(uint(a.part-1), uint(b.part-1)) })
+	all := make([]*corev1.Secret, len(chunks))
+	for i, c := range chunks {
+		all[i] = c.secret
+	}
+	return all
+}
+
+// selector is what the object's Jobs hand to the backend.
+func (s *Set) selector() (map[string]string, error) {
+	own, err := naming.Labels(s.Object)
+	if err != nil {
+		return nil, err
+	}
+	return naming.BackendSelector(naming.Suffix(s.Object), own), nil
+}
+
+func mislabelled(secret *corev1.Secret, key, want string) error {
+	got, ok := secret.Labels[key]
+	have := fmt.Sprintf("label %s is %q", key, got)
+	if !ok {
+		have = "label " + key + " is missing"
+	}
+	return &state.Error{Reason: state.Mislabelled, Secret: secret.Name, Err: fmt.Errorf(
+		"%s, but the state is found by %q: a runtime would begin with an empty state; set the label to %q", have, want, want)}
+}
