@@ -1,0 +1,150 @@
+// Package backup keeps copies of states in Secrets, to restore them from.
+//
+// [Store.Take] copies the chunks of a state as they are, before an operation that may change it and after every new
+// serial, and [Store.Prune] leaves the newest [Keep] of them. [Store.List] lists the backups of an object and the rescue
+// sets that its runs left when they could not save. [Store.Load] reads one of either kind for a Job of op restore, and
+// checks it; [Set.CheckLineage] says whether it may replace what is there. See spec/state-and-locks.md, "Backups and
+// restore".
+//
+// An encrypted state is backed up too: copying it needs no key.
+package backup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+)
+
+// Keep is how many complete backups of a state are kept.
+const Keep = 5
+
+// Origin says who made a copy.
+type Origin string
+
+// The origins.
+const (
+	// Backup: the library, of a state that was in its place.
+	Backup Origin = "backup"
+	// Rescue: a runner, of a state that it could not put into its place.
+	Rescue Origin = "rescue"
+)
+
+// Set is a copy of a state, in one Secret or several.
+type Set struct {
+	// Name is that of its first Secret, whether or not that is there.
+	Name   string
+	Origin Origin
+	// Serial is the state's.
+	Serial uint64
+	// Lineage is the state's.
+	Lineage string
+	// Digest is the hex SHA-256 of the state, decompressed.
+	Digest string
+	// Time is when it was made, by the clock of its maker.
+	Time time.Time
+	// Parts is the number of Secrets that it was made of.
+	Parts int
+	// Size is that of the Secrets that are there, in bytes of compressed state.
+	Size int64
+
+	there []int // the parts that are there, in order
+}
+
+// Complete reports whether all of its Secrets are there. Only then it may be restored.
+func (s Set) Complete() bool {
+	return s.Parts > 0 && len(s.there) == s.Parts && s.there[s.Parts-1] == s.Parts-1
+}
+
+// Secrets returns the names of the Secrets that are there, in the order of their chunks. A Job of op restore gets the
+// value of [state.DataKey] of each as the files 0, 1, 2 and so on of its folder restore.
+func (s Set) Secrets() []string {
+	names := make([]string, len(s.there))
+	for i, part := range s.there {
+		names[i] = s.secret(part)
+	}
+	return names
+}
+
+func (s Set) secret(part int) string {
+	if part == 0 {
+		return s.Name
+	}
+	return s.Name + "-part-" + strconv.Itoa(part)
+}
+
+// ErrLineage says that a copy is of another state than the one that is there.
+var ErrLineage = errors.New("the copy is of another lineage")
+
+// CheckLineage returns an error that matches [ErrLineage] if the set would replace a state of another lineage. current
+// is nil if there is none, or none that can be read. asked is the lineage that a person asked for by name: that one
+// may replace any.
+func (s Set) CheckLineage(current *state.Summary, asked string) error {
+	if current == nil || current.Lineage == s.Lineage || asked != "" && asked == s.Lineage {
+		return nil
+	}
+	return fmt.Errorf("restore %s: %w %s, the state that is there has %s: ask for the lineage by name to replace it",
+		s.Name, ErrLineage, s.Lineage, current.Lineage)
+}
+
+// sets puts the Secrets of copies together, newest first. Secrets that are none are passed over.
+func sets(suffix string, secrets []corev1.Secret) []Set {
+	byName := map[string]*Set{}
+	for i := range secrets {
+		s, part, ok := parse(suffix, &secrets[i])
+		if !ok {
+			continue
+		}
+		known := byName[s.Name]
+		if known == nil {
+			known = &s
+			byName[s.Name] = known
+		}
+		if known.same(s) {
+			known.there = append(known.there, part)
+			known.Size += int64(len(secrets[i].Data[state.DataKey]))
+		} else {
+			known.Parts = 0 // of two sets: never complete
+		}
+	}
+	var all []Set
+	for _, s := range byName {
+		slices.Sort(s.there)
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Set) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Serial, a.Serial), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+func (s Set) same(other Set) bool {
+	return s.Digest == other.Digest && s.Parts == other.Parts && s.Lineage == other.Lineage
+}
+
+// parse reads what a Secret says about the set that it is a part of.
+func parse(suffix string, secret *corev1.Secret) (s Set, part int, ok bool) {
+	made := naming.AnnotationBackedUpAt
+	s.Origin = Backup
+	if s.Serial, part, ok = naming.BackupPart(suffix, secret.Name); !ok {
+		made = naming.AnnotationRescuedAt
+		s.Origin = Rescue
+		if s.Serial, part, ok = naming.RescuePart(suffix, secret.Name); !ok {
+			return s, 0, false
+		}
+	}
+	a := secret.Annotations
+	s.Name = strings.TrimSuffix(secret.Name, "-part-"+strconv.Itoa(part))
+	s.Lineage, s.Digest = a[naming.AnnotationLineage], a[naming.AnnotationDigest]
+	s.Parts, _ = strconv.Atoi(a[naming.AnnotationParts]) // 0 is never complete
+	s.Time, _ = time.Parse(time.RFC3339Nano, a[made])
+	return s, part, true
+}
