@@ -1,0 +1,214 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/state"
+)
+
+var (
+	now    = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	worker = naming.Object{Kind: naming.Machine, Namespace: "infra", Name: "worker", Cluster: "prod"}
+)
+
+// observed is an object whose state was made from hash old, and that wants to apply hash new.
+func observed(change ...func(*Observed)) Observed {
+	o := Observed{
+		Now: now, Object: worker,
+		Desired:  Desired{Op: naming.Apply, InputsHash: "new"},
+		Template: Template{Image: "module", RunnerImage: "runner"},
+		Lock:     &lock.Finding{Verdict: lock.Free, Lock: lock.Lock{ResourceVersion: "7"}},
+		State:    StateView{Summary: &state.Summary{InputsHash: "old", Resources: 3, Chunks: 1}},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	return o
+}
+
+// ran adds a booked run of what is desired, which ended so long before now.
+func ran(v Verdict, reason string, ago time.Duration) func(*Observed) {
+	return func(o *Observed) {
+		o.Runs = append(o.Runs, run(o, &Outcome{Verdict: v, Reason: reason, Message: "said so"}, ago))
+	}
+}
+
+func run(o *Observed, outcome *Outcome, ago time.Duration) Run {
+	attempt := o.attempt()
+	name, err := naming.JobName(o.Object, o.Desired.Op, attempt, o.Desired.InputsHash, o.Desired.Tick)
+	if err != nil {
+		panic(err)
+	}
+	return Run{
+		Name: name, Job: naming.Job{Op: o.Desired.Op, Attempt: attempt}, InputsHash: o.Desired.InputsHash, Tick: o.Desired.Tick,
+		Approval: o.Desired.Approval.mark(), Finished: true, FinishedAt: o.Now.Add(-ago), Booked: outcome != nil, Outcome: outcome,
+	}
+}
+
+// wants changes what is desired, for the runs that follow and for the decision.
+func wants(change func(*Desired)) func(*Observed) { return func(o *Observed) { change(&o.Desired) } }
+
+func op(op naming.Op) func(*Observed) { return wants(func(d *Desired) { d.Op = op }) }
+
+func carries(hash string) func(*Observed) {
+	return func(o *Observed) { o.State.Summary.InputsHash = hash }
+}
+
+func noState(reason state.Reason) func(*Observed) {
+	return func(o *Observed) {
+		o.State = StateView{Err: &state.Error{Reason: reason, Err: errors.New("it says")}}
+	}
+}
+
+func locked(v lock.Verdict) func(*Observed) {
+	return func(o *Observed) {
+		o.Lock = &lock.Finding{Verdict: v, Lock: lock.Lock{Holder: "id-1", Info: lock.Info{ID: "id-1", Who: "me@laptop"}, ResourceVersion: "8"}}
+	}
+}
+
+func active(o *Observed) {
+	r := run(o, nil, 0)
+	r.Finished = false
+	r.Pods = []Pod{{Name: "p", Waiting: "ImagePullBackOff", Message: "no such image"}}
+	o.Runs = append(o.Runs, r)
+}
+
+func finished(o *Observed) { o.Runs = append(o.Runs, run(o, nil, 0)) }
+
+func podEnding(o *Observed) { o.Runs[len(o.Runs)-1].Pods = []Pod{{Name: "p"}} }
+
+func paused(o *Observed) { o.Desired.Paused = true }
+
+func TestDecide(t *testing.T) {
+	tests := map[string]struct {
+		observed Observed
+		want     string // action, reason, and what else matters
+		says     string // part of the message
+	}{
+		"due":                          {observed(), "Start OperationDue a1", "apply is due"},
+		"done":                         {observed(carries("new")), "Idle Done", ""},
+		"due without a hash":           {observed(wants(func(d *Desired) { d.InputsHash, d.Tick = "", "1" }), carries("")), "Start OperationDue a1", ""},
+		"done without a hash":          {observed(wants(func(d *Desired) { d.InputsHash, d.Tick = "", "1" }), ran(Succeeded, "", 0)), "Idle Done", ""},
+		"another tick":                 {observed(carries("new"), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "2" })), "Start OperationDue a2", ""},
+		"the same tick":                {observed(carries("new"), wants(func(d *Desired) { d.Tick = "2" }), ran(Succeeded, "", 0)), "Idle Done", ""},
+		"state went back":              {observed(ran(Succeeded, "", 0)), "Start OperationDue a2", ""},
+		"nothing desired":              {observed(op("")), "Idle NothingDesired", ""},
+		"drift once a tick":            {observed(op(naming.Drift), wants(func(d *Desired) { d.Tick = "mon" }), ran(Succeeded, "", 0)), "Idle Done", ""},
+		"drift of the next tick":       {observed(op(naming.Drift), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "tue" })), "Start OperationDue a2", ""},
+		"first apply":                  {observed(noState(state.NotFound)), "Start OperationDue a1", ""},
+		"encrypted state":              {observed(noState(state.Encrypted)), "Start OperationDue a1", ""},
+		"interrupted":                  {observed(ran(Interrupted, ReasonDisruption, 0)), "Start OperationDue a2", ""},
+		"finished job first":           {observed(finished), "Book JobFinished", "-apply-a1-"},
+		"finished job though paused":   {observed(finished, paused), "Book JobFinished", ""},
+		"finished job, bad template":   {observed(finished, func(o *Observed) { o.Template.Image = "" }), "Book JobFinished", ""},
+		"its pod still runs":           {observed(finished, podEnding), "Follow PodStillRuns", ""},
+		"active job":                   {observed(active), "Follow JobRunning", "pod p waits: ImagePullBackOff no such image"},
+		"active job of other inputs":   {observed(active, wants(func(d *Desired) { d.InputsHash = "newer" })), "Follow JobRunning", ""},
+		"active job before a destroy":  {observed(active, op(naming.Destroy)), "Follow JobRunning", ""},
+		"finished beside an active":    {observed(active, finished), "Book JobFinished", "-apply-a2-"},
+		"paused":                       {observed(paused), "Idle Paused", ""},
+		"orphaned chunks":              {observed(func(o *Observed) { o.State.Orphaned = true }), "Repair StateHasNoOwner", ""},
+		"orphaned chunks while paused": {observed(paused, func(o *Observed) { o.State.Orphaned = true }), "Idle Paused", ""},
+		"orphaned chunks, job active":  {observed(active, func(o *Observed) { o.State.Orphaned = true }), "Follow JobRunning", ""},
+
+		"lost though applied":        {observed(noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", "it says"},
+		"lost though a job did":      {observed(noState(state.NotFound), ran(Succeeded, "", 0)), "Refuse StateLost", ""},
+		"not lost, the job failed":   {observed(noState(state.NotFound), ran(Failed, "config", time.Hour)), "Start OperationDue a2", ""},
+		"corrupt":                    {observed(noState(state.Corrupt)), "Refuse StateCorrupt", "it says"},
+		"corrupt, restore":           {observed(noState(state.Corrupt), op(naming.Restore)), "Start OperationDue a1", ""},
+		"no image":                   {observed(func(o *Observed) { o.Template.Image = "" }), "Refuse InvalidTemplate", "image is missing"},
+		"lock timeout over deadline": {observed(func(o *Observed) { o.Template.Deadline = 300 * time.Second }), "Refuse InvalidTemplate", "lockTimeoutSeconds 300 is not below activeDeadlineSeconds 300"},
+		"chunks and tofu":            {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTofu, 2 }), "Refuse ChunkedStateNeedsTerraform", "is in 2 Secrets, which OpenTofu cannot read"},
+		"chunks and terraform":       {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTerraform, 2 }), "Start OperationDue a1", ""},
+		"blocked":                    {observed(ran(Blocked, "blocked", time.Hour)), "Refuse ApprovalNeeded", "said so"},
+		"blocked, then allowed":      {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.Approval.AllowDeletesHash = "new" })), "Start OperationDue a2", ""},
+		"blocked, then other inputs": {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
+		"plan changed":               {observed(ran(PlanChanged, "plan-changed", time.Hour)), "Refuse ApprovalNeeded", ""},
+		"unsaved state":              {observed(ran(StateUnsaved, "state-write", time.Hour)), "Refuse StateUnsaved", "said so"},
+		"unsaved state, any op":      {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Drift)), "Refuse StateUnsaved", ""},
+		"unsaved state, plan":        {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Plan)), "Start OperationDue a1", ""},
+		"unsaved state, restored":    {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Restore), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a2", ""},
+
+		"failed just now":        {observed(ran(Failed, "config", 10*time.Second)), "Wait BackingOff 50s", "failed 1 times: next attempt in 50s"},
+		"failed a while ago":     {observed(ran(Failed, "config", time.Minute)), "Start OperationDue a2", ""},
+		"failed, other inputs":   {observed(ran(Failed, "config", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
+		"failed thrice":          {observed(ran(Failed, "", time.Hour), ran(Failed, "", time.Hour), ran(Failed, "", 0)), "Wait BackingOff 4m0s", ""},
+		"interrupted in between": {observed(ran(Failed, "", time.Hour), ran(Interrupted, "", time.Hour), ran(Failed, "", 0)), "Wait BackingOff 2m0s", ""},
+		"deadline counts":        {observed(ran(Interrupted, string(result.ReasonDeadline), 0)), "Wait BackingOff 1m0s", ""},
+		"once, failed":           {observed(ran(Failed, "config", time.Hour), wants(func(d *Desired) { d.Once = true })), "Idle Done", ""},
+		"once, not yet":          {observed(wants(func(d *Desired) { d.Once = true })), "Start OperationDue a1", ""},
+
+		"stale lock":                 {observed(locked(lock.Stale)), "Start OperationDue a1 unlock id-1", ""},
+		"living lock":                {observed(locked(lock.Alive)), "Wait StateLockedByOwnPod 15s", "me@laptop"},
+		"foreign lock":               {observed(locked(lock.Foreign)), "Start OperationDue a1", ""},
+		"foreign lock, wait":         {observed(locked(lock.Foreign), func(o *Observed) { o.WaitForForeignLock = true }), "Wait StateLocked 15s", "me@laptop"},
+		"foreign lock, destroy":      {observed(locked(lock.Foreign), op(naming.Destroy)), "Start OperationDue a1", ""},
+		"foreign lock, nothing due":  {observed(locked(lock.Foreign), carries("new")), "Idle Done", ""},
+		"stale lock, still a person": {observed(locked(lock.Stale), ran(Blocked, "blocked", 0)), "Refuse ApprovalNeeded", ""},
+
+		"destroy":                        {observed(op(naming.Destroy)), "Start OperationDue a1", ""},
+		"destroy, nothing there":         {observed(op(naming.Destroy), noState(state.NotFound)), "Cleanup Destroyed", ""},
+		"destroy, lost":                  {observed(op(naming.Destroy), noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", ""},
+		"destroyed":                      {observed(op(naming.Destroy), ran(Succeeded, "", 0), func(o *Observed) { o.State.Summary.Resources = 0 }), "Cleanup Destroyed", ""},
+		"destroyed and cleaned":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Cleanup Destroyed", ""},
+		"destroyed, something came back": {observed(op(naming.Destroy), ran(Succeeded, "", 0)), "Start OperationDue a2", ""},
+		"destroy failed":                 {observed(op(naming.Destroy), ran(Failed, "provider", 0)), "Wait BackingOff 1m0s", ""},
+		"destroy failed, once":           {observed(op(naming.Destroy), ran(Failed, "provider", time.Hour), wants(func(d *Desired) { d.Once = true })), "Idle Done", ""},
+		"apply after a destroy":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), op(naming.Apply), noState(state.NotFound)), "Start OperationDue a1", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(tt.observed)
+			if got := brief(d); got != tt.want {
+				t.Errorf("got %q (%s), want %q", got, d.Message, tt.want)
+			}
+			if !strings.Contains(d.Message, tt.says) {
+				t.Errorf("message %q lacks %q", d.Message, tt.says)
+			}
+		})
+	}
+}
+
+func brief(d Decision) string {
+	text := fmt.Sprintf("%s %s", d.Action, d.Reason)
+	switch d.Action {
+	case Start:
+		text += fmt.Sprintf(" a%d", d.Attempt)
+	case Wait:
+		text += " " + d.After.String()
+	}
+	if d.ForceUnlock != "" {
+		text += " unlock " + d.ForceUnlock
+	}
+	return text
+}
+
+// The evidence that a Job carries is the lock as it was looked at, or that there was none.
+func TestDecideRecordsTheLock(t *testing.T) {
+	for want, o := range map[string]Observed{
+		"7":    observed(),
+		"8":    observed(locked(lock.Foreign)),
+		"none": observed(func(o *Observed) { o.Lock = &lock.Finding{Verdict: lock.Free} }),
+	} {
+		if got := Decide(o).LockVersion; got != want {
+			t.Errorf("got lock version %q, want %q", got, want)
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	for n, want := range map[int]time.Duration{
+		0: 0, 1: time.Minute, 2: 2 * time.Minute, 4: 8 * time.Minute, 5: 10 * time.Minute, 1 << 40: 10 * time.Minute,
+	} {
+		if got := Backoff(n); got != want {
+			t.Errorf("Backoff(%d) = %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// Verdict is what a finished Job came to.
+type Verdict string
+
+// The verdicts.
+const (
+	// Succeeded: it did what it should, or there was nothing to do.
+	Succeeded Verdict = "Succeeded"
+	// Failed: it did not, and a later attempt is not likely to fare better. Counts for the backoff.
+	Failed Verdict = "Failed"
+	// Interrupted: something stopped it that is no fault of its own.
+	Interrupted Verdict = "Interrupted"
+	// Blocked: a guard stopped it, and a person has to decide.
+	Blocked Verdict = "Blocked"
+	// PlanChanged: the plan is no longer the one that was approved.
+	PlanChanged Verdict = "PlanChanged"
+	// StateUnsaved: the state is not where it belongs, and nothing may build on what is there.
+	StateUnsaved Verdict = "StateUnsaved"
+)
+
+// Finer reasons that come from Kubernetes; the other ones are kinds and reasons of the result.
+const (
+	ReasonOOMKilled  = "oom-killed"
+	ReasonDisruption = "disruption" // its pod was evicted, preempted or drained
+	ReasonPodLost    = "pod-lost"   // its pod is gone, and nothing is left of it
+	ReasonKilled     = "killed"
+	ReasonUnreadable = "result-unreadable"
+)
+
+// Outcome is what is known about a Job that has finished.
+type Outcome struct {
+	Verdict Verdict `json:"verdict"`
+	// Reason is finer: a reason or kind of the result, or one of this package. Empty for a success.
+	Reason string `json:"reason,omitempty"`
+	// Message is for people.
+	Message string `json:"message,omitempty"`
+	// Source is what the outcome is known from: pod, configmap or conditions.
+	Source Source `json:"source"`
+	Pod    string `json:"pod,omitempty"`
+	// Untouched says that the Job never had the state's lock, so that it changed nothing.
+	Untouched bool `json:"untouched,omitempty"`
+	// Result is nil when the runner left none, or none that can be read.
+	Result *result.Result `json:"result,omitempty"`
+}
+
+// Source is what an outcome is known from.
+type Source string
+
+// The sources, the best one first.
+const (
+	SourcePod        Source = "pod"        // its termination message
+	SourceConfigMap  Source = "configmap"  // <job>-result, since the pod is gone
+	SourceConditions Source = "conditions" // the Job's and the pod's, since there is no result
+)
+
+// Counts reports whether the outcome delays the next attempt. A run that used up its deadline does, although the
+// deadline interrupted it: it would do so again.
+func (o Outcome) Counts() bool {
+	return o.Verdict == Failed || o.Verdict == Interrupted && o.Reason == string(result.ReasonDeadline)
+}
+
+// ExitCode is that of `captf-runner run` for this outcome.
+func (o Outcome) ExitCode() int {
+	if o.Verdict == Succeeded {
+		return result.ExitDone
+	}
+	if code := o.Result.ExitCode(); o.Result != nil && code != result.ExitDone {
+		return code
+	}
+	switch o.Verdict {
+	case Interrupted:
+		return result.ExitRetry
+	case Blocked, PlanChanged, StateUnsaved:
+		return result.ExitPerson
+	}
+	return result.ExitFailed
+}
+
+// Evidence is everything that tells how a Job ended.
+type Evidence struct {
+	Complete bool   // the Job's condition
+	Deadline bool   // it failed because of activeDeadlineSeconds
+	Message  string // of the condition
+	Pod      string // the last one, whether or not it is still there
+	PodThere bool
+	// ExitCode is that of the runner's container, from the pod or from the Job's condition.
+	ExitCode  *int
+	OOMKilled bool
+	Disrupted bool
+	// Document is the result, from the source.
+	Document []byte
+	Source   Source
+}
+
+// Conclude decides what a finished Job came to. The runner's own word counts most, then its exit code, then what
+// Kubernetes says about the pod.
+func Conclude(e Evidence) Outcome {
+	o := Outcome{Pod: e.Pod, Source: e.Source}
+	res, err := result.Decode(e.Document)
+	if err != nil {
+		o.Source = SourceConditions
+		return e.withoutResult(o, err)
+	}
+	o.Result = res
+	if e.Complete && res.Error == nil {
+		o.Verdict = Succeeded // a runner that could not write its last word
+		return o
+	}
+	o.Verdict, o.Reason, o.Message = fromResult(res)
+	if o.Verdict == "" {
+		return e.killed(o)
+	}
+	if o.Verdict == Interrupted && o.Reason == "" && e.Deadline {
+		o.Reason = string(result.ReasonDeadline)
+	}
+	return o
+}
+
+// fromResult has no verdict for a document that was left by a runner that was killed.
+func fromResult(r *result.Result) (v Verdict, reason, message string) {
+	if r.Error != nil {
+		reason, message = string(r.Error.Reason), r.Error.Tail
+	}
+	switch {
+	case r.Partial && r.Error == nil:
+		return "", "", ""
+	case r.Succeeded():
+		return Succeeded, "", ""
+	case r.ExitCode() == result.ExitPerson && (r.Error == nil || r.Error.Kind != result.KindBlocked && r.Error.Kind != result.KindPlanChanged):
+		if r.State != nil && r.State.Where != "" {
+			message = fmt.Sprintf("the state is in %s: %s", r.State.Where, message)
+		}
+		return StateUnsaved, string(result.ReasonStateWrite), message
+	case r.Error.Kind == result.KindInterrupted:
+		return Interrupted, reason, message
+	case r.Error.Kind == result.KindBlocked:
+		return Blocked, string(result.KindBlocked), message
+	case r.Error.Kind == result.KindPlanChanged:
+		return PlanChanged, string(result.KindPlanChanged), message
+	case reason == "":
+		reason = string(r.Error.Kind)
+	}
+	return Failed, reason, message
+}
+
+// killed concludes for a runner that did not come to its end.
+func (e Evidence) killed(o Outcome) Outcome {
+	o.Message = e.Message
+	switch {
+	case e.OOMKilled:
+		o.Verdict, o.Reason = Failed, ReasonOOMKilled
+		o.Message = "the container used more memory than its limit: raise the limit"
+	case e.Deadline:
+		o.Verdict, o.Reason = Interrupted, string(result.ReasonDeadline)
+	case e.Disrupted:
+		o.Verdict, o.Reason = Interrupted, ReasonDisruption
+	case !e.PodThere:
+		o.Verdict, o.Reason = Interrupted, ReasonPodLost
+	default:
+		o.Verdict, o.Reason = Failed, ReasonKilled
+	}
+	return o
+}
+
+// withoutResult concludes from the exit code, where there is one.
+func (e Evidence) withoutResult(o Outcome, err error) Outcome {
+	switch {
+	case e.Complete:
+		o.Verdict = Succeeded
+		return o
+	case e.ExitCode == nil || *e.ExitCode > result.ExitPerson || *e.ExitCode < 0:
+		return e.killed(o)
+	}
+	o.Reason, o.Message = ReasonUnreadable, err.Error()
+	switch *e.ExitCode {
+	case result.ExitRetry:
+		o.Verdict = Interrupted
+	case result.ExitPerson:
+		o.Verdict = StateUnsaved // the worst that the code can stand for
+	default:
+		o.Verdict = Failed
+	}
+	return o
+}
+
+// encode is the outcome as an annotation. The result in it is the short one: the long one may be larger than all
+// annotations together.
+func (o Outcome) encode() (string, error) {
+	stored := struct {
+		Outcome
+		Result json.RawMessage `json:"result,omitempty"`
+	}{Outcome: o}
+	if o.Result != nil {
+		stored.Result = result.Encode(o.Result)
+	}
+	text, err := json.Marshal(stored)
+	return string(text), err
+}
+
+// decodeOutcome reads what encode wrote, of this version or another one: a result that cannot be read is left out.
+func decodeOutcome(text string) (Outcome, error) {
+	var stored struct {
+		Outcome
+		Result json.RawMessage `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return Outcome{}, fmt.Errorf("annotation %s: %w", AnnotationOutcome, err)
+	}
+	o := stored.Outcome
+	o.Result, _ = result.Decode(stored.Result)
+	return o, nil
+}

@@ -1,0 +1,124 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// addPods gives the runs that are not booked their pods, and what those tell. One request, and none when all is booked.
+func (c Clients) addPods(ctx context.Context, o naming.Object, runs []Run) error {
+	byJob := map[string]*Run{}
+	for i := range runs {
+		if !runs[i].Booked {
+			byJob[runs[i].Name] = &runs[i]
+		}
+	}
+	if len(byJob) == 0 {
+		return nil
+	}
+	selected, err := selector(o, LabelOp)
+	if err != nil {
+		return err
+	}
+	list, err := c.Pods.List(ctx, metav1.ListOptions{LabelSelector: selected})
+	if err != nil {
+		return fmt.Errorf("list the pods of %s: %w", o, err)
+	}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if r := byJob[pod.Labels[batchv1.JobNameLabel]]; r != nil && pod.Labels[batchv1.ControllerUidLabel] == string(r.UID) {
+			r.add(pod)
+		}
+	}
+	return nil
+}
+
+// add is for the pods of one Job in any order: the one that was made last tells how the run ended.
+func (r *Run) add(pod *corev1.Pod) {
+	p := Pod{Name: pod.Name, Ended: ended(pod)}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if w := s.State.Waiting; w != nil && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
+			p.Waiting, p.Message = w.Reason, w.Message
+		}
+	}
+	r.Pods = append(r.Pods, p)
+	e := &r.evidence
+	if e.PodThere && pod.CreationTimestamp.Before(&r.lastPod) {
+		return
+	}
+	r.lastPod = pod.CreationTimestamp
+	e.PodThere, e.Pod, e.Source = true, pod.Name, SourcePod
+	e.ExitCode, e.OOMKilled, e.Document = nil, false, nil
+	e.Disrupted = e.Disrupted || disrupted(pod)
+	e.readContainers(pod)
+}
+
+// readContainers takes the exit code and the result from the runner's container. Of one that never started only the
+// init container can tell.
+func (e *Evidence) readContainers(pod *corev1.Pod) {
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		t := s.State.Terminated
+		if t == nil {
+			continue
+		}
+		e.OOMKilled = e.OOMKilled || t.Reason == "OOMKilled"
+		if s.Name == runnerContainer {
+			e.ExitCode, e.Document = new(int(t.ExitCode)), []byte(t.Message)
+		} else if t.ExitCode != 0 {
+			e.Message = fmt.Sprintf("container %s of pod %s ended with exit code %d: %s %s", s.Name, pod.Name, t.ExitCode, t.Reason, t.Message)
+		}
+	}
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func disrupted(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// phase is a lock.Pods.
+func (c Clients) phase(ctx context.Context, name string) (lock.PodPhase, error) {
+	pod, err := c.Pods.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	return lock.PodPhase(pod.Status.Phase), nil
+}
+
+// job is a lease.Jobs.
+func (c Clients) job(ctx context.Context, name string) (lease.Job, error) {
+	var known lease.Job
+	job, err := c.Jobs.Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		known.Exists = true
+		known.Finished, _ = finishedAt(job)
+	case !apierrors.IsNotFound(err):
+		return known, err
+	}
+	list, err := c.Pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})
+	if err != nil {
+		return known, err
+	}
+	for i := range list.Items {
+		known.PodRuns = known.PodRuns || !ended(&list.Items[i])
+	}
+	return known, nil
+}
