@@ -262,6 +262,7 @@ type document struct {
 	Lineage   string `json:"lineage"`
 	Resources []struct {
 		Mode, Type, Name string
+		Instances        []json.RawMessage
 	} `json:"resources"`
 }
 
@@ -277,11 +278,11 @@ func parseState(t *testing.T, state []byte) document {
 	return d
 }
 
-// addresses are the managed resources of the state.
+// addresses are the managed resources of the state. Terraform also notes those that it was about to make.
 func (d document) addresses() []string {
 	var all []string
 	for _, r := range d.Resources {
-		if r.Mode == "managed" {
+		if r.Mode == "managed" && len(r.Instances) > 0 {
 			all = append(all, r.Type+"."+r.Name)
 		}
 	}
