@@ -27,6 +27,9 @@ func (r *run) initialise(ctx context.Context) error {
 	if err := r.clearBeforeInit(ctx); err != nil {
 		return err
 	}
+	if r.stop.Cause() != nil {
+		return interrupted(r.stop, stepInit, "not started")
+	}
 	glance := make(chan time.Time, 1)
 	go func() { glance <- r.glance(ctx) }()
 	output, err := r.initWithRetries(ctx)

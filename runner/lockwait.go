@@ -25,13 +25,19 @@ func (b *lockBudget) left() time.Duration { return max(b.total-b.used, 0) }
 // lookTimeout bounds one request to where the lock or the state is kept.
 const lookTimeout = 5 * time.Second
 
-// look bounds such a request: by a few seconds and by the request to stop, or else by a share of what is left
-// of the stop budget.
+// lookAhead bounds such a request before a step: by a few seconds and by the request to stop, after which there is
+// no such step.
+func (r *run) lookAhead(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancelStop := r.stop.Context(ctx)
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	return ctx, func() { cancel(); cancelStop() }
+}
+
+// look bounds such a request after a step, which has to be made after a request to stop as well: then by a share of
+// what is left of the stop budget.
 func (r *run) look(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.stop.Cause() == nil {
-		ctx, cancelStop := r.stop.Context(ctx)
-		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-		return ctx, func() { cancel(); cancelStop() }
+		return r.lookAhead(ctx)
 	}
 	left := time.Until(r.stop.Deadline()) / 5
 	return context.WithTimeout(context.WithoutCancel(ctx), min(lookTimeout, max(left, 100*time.Millisecond)))
@@ -48,7 +54,7 @@ func (r *run) glance(ctx context.Context) (free time.Time) {
 	if r.keeper == nil || r.budget.left() == 0 || r.opts.ForceUnlock != "" {
 		return free
 	}
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	if holder, err := r.keeper.Holder(ctx); err == nil && holder == nil {
 		free = time.Now()
@@ -63,7 +69,7 @@ func (r *run) awaitLock(ctx context.Context, step string) error {
 	if r.keeper == nil || r.budget.left() == 0 || time.Since(r.freeAt) < glanceAge {
 		return nil
 	}
-	looking, cancel := r.look(ctx)
+	looking, cancel := r.lookAhead(ctx)
 	holder, err := r.keeper.Holder(looking)
 	cancel()
 	if err != nil || holder == nil {

@@ -55,7 +55,7 @@ func (r *run) adoptEarlierLock(ctx context.Context) {
 	if r.opts.ForceUnlock != "" || r.keeper == nil || os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
 		return
 	}
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
 	if err != nil || holder == nil || !onThisHost(holder) {

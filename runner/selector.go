@@ -16,7 +16,7 @@ func (r *run) checkSelector(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	secret, err := c.stateSecret(ctx)
 	if err != nil || secret == nil {

@@ -21,7 +21,7 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	if r.opts.ForceUnlock == "" || r.keeper == nil {
 		return nil
 	}
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	if exists, err := r.keeper.HasState(ctx); exists || err != nil {
 		return nil
@@ -46,10 +46,10 @@ func (r *run) forceUnlock(ctx context.Context) error {
 	if id == "" || r.res.Lock.ForceUnlock != nil {
 		return nil
 	}
+	before, looked := r.judge(ctx)
 	if r.stop.Cause() != nil {
 		return interrupted(r.stop, stepForceUnlock, "not started")
 	}
-	before, looked := r.judge(ctx)
 	if looked && before.Outcome != lock.Released {
 		r.setUnlock(before)
 		return nil
@@ -80,7 +80,7 @@ func (r *run) releaseByRuntime(ctx context.Context, id string) error {
 // releaseByServer has the state server release the lock: Terraform's force-unlock tells an http backend no
 // ID, so it proves nothing, and a server that checks IDs refuses it.
 func (r *run) releaseByServer(ctx context.Context) error {
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 	if r.keeper == nil {
 		return lock.Unlock{}, false
 	}
-	ctx, cancel := r.look(ctx)
+	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
 	if err != nil {

@@ -75,6 +75,7 @@ func waitFor(ctx context.Context, cmd *exec.Cmd, stop *Stop) Exit {
 		_ = cmd.Wait() // the state says all
 		close(ended)
 	}()
+	defer reapWhile(ended, cmd.Process.Pid)()
 	var exit Exit
 	select {
 	case <-ended:

@@ -5,7 +5,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,6 +40,57 @@ func endGroup(pgid int) (gone bool) {
 		}
 		time.Sleep(pause)
 	}
+}
+
+// reapEvery is how often a runner that adopts orphans looks for those that have ended.
+const reapEvery = 500 * time.Millisecond
+
+// reapWhile reaps orphans that have ended, until the child itself has. What the function that it returns waits for is
+// over then: nobody may reap a child that is started next.
+func reapWhile(ended <-chan struct{}, child int) (wait func()) {
+	if !adopts() {
+		return func() {}
+	}
+	var reaping sync.WaitGroup
+	reaping.Go(func() {
+		tick := time.NewTicker(reapEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+				reapOrphans(child)
+			}
+		}
+	})
+	return reaping.Wait
+}
+
+// adopts tells whether orphans of the runner's descendants become its children.
+func adopts() bool {
+	var subreaper int32
+	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0)
+	return err == nil && subreaper != 0 || os.Getpid() == 1
+}
+
+// reapOrphans reaps the children that have ended, but for the one that is waited for.
+func reapOrphans(child int) {
+	if !hasEndedChild() {
+		return
+	}
+	for _, pid := range childrenOf(os.Getpid()) {
+		if pid != child {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// hasEndedChild asks the kernel, which is much cheaper than to read all of /proc.
+func hasEndedChild() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo != 0
 }
 
 // EndDescendants kills and reaps every process that still descends from the runner, whatever session or
