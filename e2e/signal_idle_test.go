@@ -50,10 +50,10 @@ const lookTimeout = 5 * time.Second
 func TestSignalWhileIdle(t *testing.T) {
 	rows := []struct {
 		name  string
-		idle  func(t *testing.T, f *fixture, g *gate) *live // returns when the run is idle
+		idle  func(t *testing.T, f *fixture, h *faults) *live // returns when the run is idle
 		steps string
 	}{
-		{"before the first child", func(t *testing.T, f *fixture, _ *gate) *live {
+		{"before the first child", func(t *testing.T, f *fixture, _ *faults) *live {
 			api := newSilent(t)
 			f.env = f.env[:1] // without the settings of the state server
 			l := f.start(t, "apply", "--stop-timeout", "15m", "--backend", "kubernetes",
@@ -62,9 +62,9 @@ func TestSignalWhileIdle(t *testing.T) {
 			<-api.taken
 			return l
 		}, ""},
-		{"between two steps", func(t *testing.T, f *fixture, g *gate) *live {
+		{"between two steps", func(t *testing.T, f *fixture, h *faults) *live {
 			asked := make(chan struct{}, 100)
-			g.harms(func(r *http.Request) fate {
+			h.harms(func(r *http.Request) fate {
 				if !looksAtLock(r) {
 					return passes
 				}
@@ -75,7 +75,7 @@ func TestSignalWhileIdle(t *testing.T) {
 			<-asked
 			return l
 		}, "init"},
-		{"before init is tried again", func(t *testing.T, f *fixture, _ *gate) *live {
+		{"before init is tried again", func(t *testing.T, f *fixture, _ *faults) *live {
 			f.stub(t, flakyInit)
 			l := f.start(t, "apply", "--stop-timeout", "15m")
 			l.says(t, "attempt=3") // a pause of seconds
@@ -85,8 +85,8 @@ func TestSignalWhileIdle(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			f, g := gated(t, tools.Runtimes(t)[0])
-			l := row.idle(t, f, g)
+			f, h := faulty(t, tools.Runtimes(t)[0])
+			l := row.idle(t, f, h)
 			l.signal(t, syscall.SIGTERM)
 			o := l.finish(t)
 			l.insideBudget(t, lookTimeout/2)

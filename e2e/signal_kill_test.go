@@ -172,13 +172,13 @@ func TestSecondInterrupt(t *testing.T) {
 func TestDeadlineAndLock(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
-		f, g := gated(t, runtime)
+		f, h := faulty(t, runtime)
 		f.slow(t, "5m", true)
 		l := f.start(t, "apply", "--lock-timeout", "1s", "--deadline", "6s", "--stop-timeout", "8s")
 		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
-		g.harms(when(everything, hangs))
+		h.harms(when(everything, hangs))
 		o := l.finish(t)
-		g.harms(nil)
+		h.harms(nil)
 		wantInterrupted(t, o, "apply")
 		if e := o.result.Error; e.Reason != result.ReasonDeadline {
 			t.Errorf("error = %+v, want reason deadline", e)

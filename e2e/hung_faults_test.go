@@ -10,8 +10,8 @@ import (
 	"github.com/captf/captf-runner/internal/tools"
 )
 
-// gate stands between a run and where its state is kept, and does harm to the requests that a test chooses.
-type gate struct {
+// faults stands between a run and where its state is kept, and does harm to the requests that a test chooses.
+type faults struct {
 	mu     sync.Mutex
 	harm   func(*http.Request) fate
 	closed chan struct{} // the test is over
@@ -29,32 +29,27 @@ const (
 	cut           // the connection breaks
 )
 
-func newGate(t *testing.T) *gate {
-	g := &gate{closed: make(chan struct{})}
-	return g
-}
-
 // harms says what becomes of each request from now on; nil lets all of them pass.
-func (g *gate) harms(harm func(*http.Request) fate) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.harm = harm
+func (h *faults) harms(harm func(*http.Request) fate) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.harm = harm
 }
 
 // fate decides about one request.
-func (g *gate) fate(r *http.Request) fate {
-	g.mu.Lock()
-	harm := g.harm
-	g.mu.Unlock()
+func (h *faults) fate(r *http.Request) fate {
+	h.mu.Lock()
+	harm := h.harm
+	h.mu.Unlock()
 	if harm == nil {
 		return passes
 	}
 	return harm(r)
 }
 
-func (g *gate) wrap(next http.Handler) http.Handler {
+func (h *faults) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch g.fate(r) {
+		switch h.fate(r) {
 		case passes:
 			next.ServeHTTP(w, r)
 		case fails:
@@ -69,19 +64,19 @@ func (g *gate) wrap(next http.Handler) http.Handler {
 			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees a client that is gone
 			select {
 			case <-r.Context().Done():
-			case <-g.closed:
+			case <-h.closed:
 			}
 		}
 	})
 }
 
-// gated is a fixture on a statesrv behind a gate.
-func gated(t *testing.T, runtime tools.Runtime) (*fixture, *gate) {
+// faulty is a fixture on a statesrv with faults.
+func faulty(t *testing.T, runtime tools.Runtime) (*fixture, *faults) {
 	t.Helper()
-	g := newGate(t)
-	f := newFixture(t, runtime, func(t *testing.T, f *fixture) backend { return asked{serve(t, f, g.wrap)} })
-	t.Cleanup(func() { close(g.closed) }) // before the server waits for its requests
-	return f, g
+	h := &faults{closed: make(chan struct{})}
+	f := newFixture(t, runtime, func(t *testing.T, f *fixture) backend { return asked{serve(t, f, h.wrap)} })
+	t.Cleanup(func() { close(h.closed) }) // before the server waits for its requests
+	return f, h
 }
 
 // The requests of the http backend and of the runner's look at the lock.
