@@ -13,6 +13,8 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOBUILD := go build -trimpath -ldflags '$(LDFLAGS)'
 BINARIES := captf-runner statesrv
+# The folder that the commands are built into.
+BIN ?= bin
 
 .PHONY: help build test race lint bench demo tools clean $(BINARIES)
 
@@ -22,7 +24,7 @@ help: ## list the targets
 build: $(BINARIES) ## build the commands into bin/
 
 $(BINARIES):
-	$(GOBUILD) -o bin/$@ ./cmd/$@
+	$(GOBUILD) -o $(BIN)/$@ ./cmd/$@
 
 tools: ## build the pinned test tools (about 35 minutes once, then cached)
 	scripts/tools/build.sh probe tofu terraform k8s versitygw
