@@ -9,7 +9,7 @@ ARG TARGETARCH
 # The certificates of public authorities, and the folders of the contract (docs/images.md).
 COPY dist/rootfs/ /
 COPY --chown=65532:65532 dist/work/ /captf/work/
-COPY dist/${TARGETARCH}/captf-runner /captf/bin/captf-runner
+COPY dist/${TARGETARCH}/captf-runner /captf-runner
 ARG VERSION=unknown
 LABEL org.opencontainers.image.title="captf-runner" \
       org.opencontainers.image.source="https://github.com/captf/captf-runner" \
@@ -17,4 +17,4 @@ LABEL org.opencontainers.image.title="captf-runner" \
       captf.io/contract="1"
 USER 65532:65532
 WORKDIR /captf/work
-ENTRYPOINT ["/captf/bin/captf-runner"]
+ENTRYPOINT ["/captf-runner"]
