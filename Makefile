@@ -16,7 +16,7 @@ BINARIES := captf-runner statesrv
 # The folder that the commands are built into.
 BIN ?= bin
 
-.PHONY: help build test race lint bench demo tools clean $(BINARIES)
+.PHONY: help build test race lint bench demo tools image e2e clean $(BINARIES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -27,7 +27,7 @@ $(BINARIES):
 	$(GOBUILD) -o $(BIN)/$@ ./cmd/$@
 
 tools: ## build the pinned test tools (about 35 minutes once, then cached)
-	scripts/tools/build.sh probe tofu terraform k8s versitygw
+	scripts/tools/build.sh probe tofu terraform k8s versitygw image
 
 test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
 	scripts/test.sh
@@ -41,5 +41,12 @@ bench: tools ## measure the runner against what it replaces
 demo: captf-runner statesrv ## apply, apply again, drift, destroy and the history, on this machine
 	scripts/demo.sh
 
+image: ## write the runner's image for amd64 and arm64 to dist/captf-runner.oci.tar
+	scripts/tools/build.sh image
+	scripts/images.sh runner dist/captf-runner.oci.tar
+
+e2e: tools ## run the tests that need real pods, in a cluster that is brought up for them (as root); CAPTF_TORTURE=1 for all of them
+	scripts/e2e.sh
+
 clean: ## remove what was built here (not the cached tools)
-	rm -rf bin .tools
+	rm -rf bin dist .tools

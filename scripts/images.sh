@@ -6,6 +6,8 @@
 #   images.sh runner FILE      write the runner's image for all ARCHs as an OCI archive (no docker)
 #   images.sh all DIR          add all images, examples too, for this machine to the OCI layout DIR (no docker)
 #
+# Without docker means with scripts/tools/image, which `make tools` builds.
+#
 #   CA_BUNDLE   the certificates of public authorities (default: this machine's)
 #   TAG         the images' tag (default: dev)
 set -euo pipefail
@@ -30,6 +32,7 @@ stage() {
 		say "build the runner for $arch"
 		GOOS=linux GOARCH=$arch VERSION=$version make -s captf-runner BIN="$dir"
 		[ "$arch" = "$native" ] || continue
+		CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/pause" ./scripts/cluster/pause
 		for tool in tofu terraform; do
 			[ ! -e ".tools/bin/$tool" ] || cp -uL ".tools/bin/$tool" "$dir/"
 		done
@@ -39,12 +42,7 @@ stage() {
 	find dist -exec touch -h -d @0 {} +
 }
 
-# image builds one Dockerfile into an OCI layout.
-image() {
-	[ -x .tools/bin/image ] && [ -z "$(find scripts/image -newer .tools/bin/image -type f)" ] ||
-		(cd scripts/image && GOFLAGS=-mod=readonly go build -o ../../.tools/bin/image .)
-	.tools/bin/image "$@"
-}
+image() { .tools/bin/image "$@"; }
 
 runner_image() { # LAYOUT PLATFORMS
 	image -f Dockerfile -t "localhost/captf-runner:$tag" --build-arg "VERSION=$version" --platform "$2" -o "$1" .
@@ -62,6 +60,7 @@ archive() { # FILE
 
 all() { # LAYOUT
 	local runtime
+	image -f scripts/cluster/pause/Dockerfile -t localhost/pause:dev -o "$1" .
 	runner_image "$1" "linux/$native"
 	for runtime in opentofu terraform; do
 		local base=localhost/captf-$runtime:$tag

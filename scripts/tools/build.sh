@@ -3,7 +3,7 @@
 # them into .tools/ of the checkout: .tools/bin/NAME for commands, .tools/mirror for the provider.
 #
 # TOOL is tofu, terraform, k8s (etcd, the Kubernetes components and kubectl in one binary), versitygw
-# (an S3 gateway) or probe (the test provider). Each is a module of its own in a folder beside this
+# (an S3 gateway), probe (the test provider) or image (which builds images without a container engine). Each is a module of its own in a folder beside this
 # script, with a build.sh that builds into a given folder. A tool's cache folder is keyed by that
 # folder's files and the Go version, so a new pin is built beside the old one and a second checkout
 # builds nothing.
@@ -52,9 +52,9 @@ link() { # TOOL DIR
 	done
 }
 
-[ $# -gt 0 ] || { say "usage: build.sh tofu|terraform|k8s|versitygw|probe ..."; exit 2; }
+[ $# -gt 0 ] || { say "usage: build.sh tofu|terraform|k8s|versitygw|probe|image ..."; exit 2; }
 for tool in "$@"; do
-	[ -f "$here/$tool/build.sh" ] || { say "unknown tool $tool: use tofu, terraform, k8s, versitygw or probe"; exit 2; }
+	[ -f "$here/$tool/build.sh" ] || { say "unknown tool $tool: use tofu, terraform, k8s, versitygw, probe or image"; exit 2; }
 	dir=$cache/$tool/$(key "$tool")
 	mkdir -p "$cache/$tool"
 	exec 9>"$cache/$tool/.lock"

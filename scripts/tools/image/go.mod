@@ -1,4 +1,4 @@
-module github.com/captf/captf-runner/scripts/image
+module github.com/captf/captf-runner/scripts/tools/image
 
 go 1.26.0
 
