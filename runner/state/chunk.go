@@ -53,7 +53,7 @@ func (s Source) Ordered() ([]Chunk, error) {
 			return nil, inconsistent(c.Name, "it carries the suffix %s but is not called like a chunk: take its label away", s.Suffix)
 		}
 		if c.Data == nil {
-			return nil, inconsistent(c.Name, "it has no key %s", DataKey)
+			return nil, inconsistent(c.Name, "it has no key %s: if the object never applied, its first init was killed and the next Job repairs it, else restore a backup", DataKey)
 		}
 		parts = append(parts, numbered{part, c})
 	}

@@ -2,12 +2,17 @@ package chunks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -62,12 +67,8 @@ func (a API) delete(ctx context.Context, d Deletion) error {
 	if err := d.check(set, leases); err != nil {
 		return err
 	}
-	// Parts before the base, so that what an interruption leaves is never taken for a shorter state.
-	for _, secret := range set.all() {
-		err := a.Secrets.Delete(ctx, secret.Name, exactly(&secret.ObjectMeta))
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete secret %s: %w", secret.Name, err)
-		}
+	if err := a.deleteChunks(ctx, set.all()); err != nil {
+		return err
 	}
 	for _, lease := range leases {
 		err := a.Leases.Delete(ctx, lease.Name, exactly(&lease.ObjectMeta))
@@ -78,8 +79,47 @@ func (a API) delete(ctx context.Context, d Deletion) error {
 	return nil
 }
 
-// leases reads those that are there: the lock first, so that no runtime that waits for it finds the state gone and
-// begins a new one while the others go.
+// deleteChunks deletes them in order, the base last. The base of several is marked before: without the others it does
+// not tell any more that the state may go, and a deletion that was interrupted has to be finished.
+func (a API) deleteChunks(ctx context.Context, chunks []*corev1.Secret) error {
+	if n := len(chunks); n > 1 && !marked(chunks[n-1]) {
+		base, err := a.mark(ctx, chunks[n-1])
+		if err != nil {
+			return fmt.Errorf("mark secret %s: %w", chunks[n-1].Name, err)
+		}
+		chunks[n-1] = base
+	}
+	for _, secret := range chunks {
+		err := a.Secrets.Delete(ctx, secret.Name, exactly(&secret.ObjectMeta))
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete secret %s: %w", secret.Name, err)
+		}
+	}
+	return nil
+}
+
+// annotationDeleting marks a base whose state was found to be one that may be deleted: the hash of its data, so that a
+// state that was written later is not marked.
+const annotationDeleting = "captf.io/state-deleting"
+
+func (a API) mark(ctx context.Context, base *corev1.Secret) (*corev1.Secret, error) {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": base.ResourceVersion, "annotations": map[string]string{annotationDeleting: dataHash(base)},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return a.Secrets.Patch(ctx, base.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+func marked(base *corev1.Secret) bool { return base.Annotations[annotationDeleting] == dataHash(base) }
+
+func dataHash(secret *corev1.Secret) string {
+	sum := sha256.Sum256(secret.Data[state.DataKey])
+	return hex.EncodeToString(sum[:])
+}
+
+// leases reads those that are there.
 func (a API) leases(ctx context.Context, d Deletion) ([]*coordinationv1.Lease, error) {
 	suffix := naming.Suffix(d.Object)
 	names := []string{naming.LockLease(suffix), naming.RunLease(suffix)}
@@ -112,7 +152,8 @@ func (d Deletion) check(set *Set, leases []*coordinationv1.Lease) error {
 			return fmt.Errorf("%w: %s: release it first, or delete although it is locked", ErrLocked, l.Info)
 		}
 	}
-	if d.AlthoughResources || len(set.all()) == 0 {
+	all := set.all()
+	if d.AlthoughResources || len(all) == 0 || marked(all[len(all)-1]) {
 		return nil
 	}
 	sum, err := set.Read(true)

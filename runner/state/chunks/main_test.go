@@ -34,6 +34,9 @@ func (c cluster) gather(t *testing.T) *chunks.Set {
 	return set
 }
 
+// shared is for a test that has several objects.
+func shared(t *testing.T) *kubetest.Server { return kubetest.Shared(t) }
+
 func tofu(t *testing.T) tools.Runtime { return tools.Runtimes(t)[0] }
 
 func terraform(t *testing.T) tools.Runtime { return tools.Runtimes(t)[1] }
