@@ -80,8 +80,18 @@ var commands = []command{
 	{
 		name: "statesrv",
 		modules: []string{
+			"golang.org/x/crypto",
 			"golang.org/x/sys",
 			"golang.org/x/term",
+			// what the metrics bring
+			"github.com/beorn7/perks",
+			"github.com/cespare/xxhash/v2",
+			"github.com/munnerz/goautoneg",
+			"github.com/prometheus/client_golang",
+			"github.com/prometheus/client_model",
+			"github.com/prometheus/common",
+			"github.com/prometheus/procfs",
+			"google.golang.org/protobuf",
 			// what the S3 store brings
 			"github.com/aws/aws-sdk-go-v2",
 			"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
@@ -102,7 +112,8 @@ var commands = []command{
 			"github.com/aws/aws-sdk-go-v2/service/sts",
 			"github.com/aws/smithy-go",
 		},
-		never: []string{ours + "/runner/runtime", "net/http/pprof", "expvar", "testing"},
+		// The metrics library brings expvar. That opens only http.DefaultServeMux, which nothing serves.
+		never: []string{ours + "/runner/runtime", "net/http/pprof", "testing"},
 	},
 }
 

@@ -77,6 +77,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 		h.deny(w, r, err)
 		return
 	}
+	noteOf(r).identify(who.Name, "")
 	limit, err := number(r.URL.Query(), "limit", defaultLimit, maxLimit)
 	var page StatusPage
 	if err == nil {

@@ -18,6 +18,9 @@ type HandlerOptions struct {
 	MaxBody int64
 	// Log gets faults; nil discards them.
 	Log *slog.Logger
+	// OnRequest is told of every request once it is answered; it has to be quick.
+	// nil means nobody.
+	OnRequest func(RequestRecord)
 }
 
 // DefaultMaxBody is 64 MiB.
@@ -40,7 +43,7 @@ func NewHandler(states *States, opts HandlerOptions) http.Handler {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
-	return explainErrors(cleanPaths(h.routes()))
+	return recorded(explainErrors(cleanPaths(h.routes())), opts.OnRequest)
 }
 
 type handler struct {
@@ -104,6 +107,7 @@ func (h *handler) authorized(write bool, do action) http.HandlerFunc {
 			return
 		}
 		name := r.PathValue("name")
+		noteOf(r).identify(who.Name, name)
 		if err := CheckName(name); err != nil {
 			h.fail(w, r, err)
 			return

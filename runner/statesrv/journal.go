@@ -102,6 +102,7 @@ func (s *States) recordRefusal(ctx context.Context, name string, ev *Event, r *R
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	ev.refuse(r)
+	s.rules.Observe(name, *ev)
 	s.rules.Log.Info("refused", "state", name, "action", string(ev.Action), "status", r.Status,
 		"reason", r.Message, "user", ev.By.User, "addr", ev.By.Addr)
 	if err := s.appendEvent(ctx, name, *ev); err != nil {

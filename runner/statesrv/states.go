@@ -20,6 +20,9 @@ type Rules struct {
 	Now func() time.Time
 	// Log gets what has no caller to be returned to; nil discards it.
 	Log *slog.Logger
+	// Observe is told of every event, done or refused, once; it has to be quick. nil
+	// means nobody.
+	Observe func(state string, ev Event)
 }
 
 // States are the states of one store, with the rules applied. Its methods are
@@ -45,6 +48,9 @@ func NewStates(st store.Store, rules Rules) *States {
 	if rules.Log == nil {
 		rules.Log = slog.New(slog.DiscardHandler)
 	}
+	if rules.Observe == nil {
+		rules.Observe = func(string, Event) {}
+	}
 	return &States{store: st, log: store.LogOf(st), rules: rules}
 }
 
@@ -55,6 +61,7 @@ func (s *States) now() time.Time { return s.rules.Now().UTC() }
 func (s *States) afterChange(ctx context.Context, name string, ev *Event) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+	s.rules.Observe(name, *ev)
 	if err := s.appendEvent(ctx, name, *ev); err != nil {
 		s.rules.Log.Warn("event not logged yet", "state", name, "event", ev.ID, "error", err)
 	}

@@ -6,9 +6,10 @@
 //
 // A command that takes a state takes ADDRESS, http://HOST:PORT/states/NAME with
 // "/" in NAME as "%2F", or --data DIR NAME to work on a directory without a server,
-// also while one is running on it. Credentials for a server come from
-// TF_HTTP_USERNAME and TF_HTTP_PASSWORD, or STATESRV_USERNAME and
-// STATESRV_PASSWORD, which win.
+// also while one is running on it. How to reach a server comes from the environment:
+// STATESRV_USERNAME, STATESRV_PASSWORD, STATESRV_CA_FILE, STATESRV_CERT_FILE and
+// STATESRV_KEY_FILE, or, where those are not set, from the backend's own TF_HTTP_*
+// variables.
 package cli
 
 import (
@@ -37,6 +38,8 @@ type App struct {
 	Getenv func(string) string
 	// Terminal reports whether a person can be asked on In and Err.
 	Terminal bool
+	// ReadHidden reads a line from the terminal and does not show it.
+	ReadHidden func() ([]byte, error)
 	// Who is the caller's user@host, for lock records.
 	Who string
 	// Version is the program's.
@@ -61,6 +64,7 @@ func commands() []command {
 		{"restore", "ADDRESS --version K", "make an old version the current one", (*App).restore},
 		{"force-unlock", "ADDRESS --id ID", "break a lock whose holder is gone", (*App).forceUnlock},
 		{"ls", "ADDRESS", "list the states", (*App).list},
+		{"hash-password", "", "read a password and print its hash for --users", (*App).hashPassword},
 		{"version", "", "print the version of this program", (*App).version},
 	}
 }

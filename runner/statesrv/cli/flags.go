@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/client"
@@ -84,7 +83,11 @@ func (o *options) refused(err error) error {
 // state opens the state that an argument names. The caller closes it.
 func (o *options) state(ctx context.Context, arg string) (state, error) {
 	if o.data == "" {
-		s, err := client.NewState(arg, o.app.credentials())
+		conn, err := o.app.connection()
+		if err != nil {
+			return nil, err
+		}
+		s, err := client.NewState(arg, conn)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -111,20 +114,4 @@ func (a *App) openData(ctx context.Context, path string) (*dir.Store, *statesrv.
 
 func (a *App) caller() statesrv.Caller {
 	return statesrv.Caller{Addr: "local", Agent: "statesrv/" + a.Version, User: a.Who}
-}
-
-func (a *App) credentials() client.Options {
-	first := func(names ...string) string {
-		for _, name := range names {
-			if v := a.Getenv(name); v != "" {
-				return v
-			}
-		}
-		return ""
-	}
-	return client.Options{
-		User:     first("STATESRV_USERNAME", "TF_HTTP_USERNAME"),
-		Password: first("STATESRV_PASSWORD", "TF_HTTP_PASSWORD"),
-		Agent:    fmt.Sprintf("statesrv/%s", a.Version),
-	}
 }

@@ -44,7 +44,11 @@ func (o *options) pages(ctx context.Context, args []string) (pager, error) {
 		if len(args) != 1 {
 			return pager{}, usagef("takes one address, or --data DIR")
 		}
-		server, err := client.NewServer(args[0], o.app.credentials())
+		conn, err := o.app.connection()
+		if err != nil {
+			return pager{}, err
+		}
+		server, err := client.NewServer(args[0], conn)
 		if err != nil {
 			return pager{}, usageError{err}
 		}

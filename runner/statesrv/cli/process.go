@@ -2,7 +2,9 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"os/user"
+	"syscall"
 
 	"golang.org/x/term"
 )
@@ -12,6 +14,7 @@ func NewApp(version string) *App {
 	return &App{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Version: version,
 		Terminal: isTerminal(os.Stdin) && isTerminal(os.Stderr), Who: whoami(),
+		ReadHidden: func() ([]byte, error) { return term.ReadPassword(int(os.Stdin.Fd())) },
 	}
 }
 
@@ -27,4 +30,12 @@ func whoami() string {
 		host = "unknown"
 	}
 	return name + "@" + host
+}
+
+// hangups gets a SIGHUP, which asks a server to read its files again, until stop
+// is called.
+func (*App) hangups() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c, func() { signal.Stop(c) }
 }

@@ -38,19 +38,23 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"address": address, "capture": capture, "eventually": eventually, "code": code,
+			"address": address, "capture": capture, "eventually": eventually, "code": code, "until": until,
+			"appendline": appendLine, "envfile": envFile, "fetch": fetch, "hangup": hangup, "certificates": certificates,
 		},
 	})
 }
 
-// address waits for a port file and sets SERVER to the server's address.
+// address waits for a port file and sets PORT to what is in it, and SERVER to the
+// server's address.
 func address(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: address FILE")
 	}
 	wait(ts, func() bool {
 		data, err := os.ReadFile(ts.MkAbs(args[0]))
-		ts.Setenv("SERVER", "http://127.0.0.1:"+strings.TrimSpace(string(data)))
+		port := strings.TrimSpace(string(data))
+		ts.Setenv("PORT", port)
+		ts.Setenv("SERVER", "http://127.0.0.1:"+port)
 		return err == nil
 	})
 }

@@ -2,30 +2,30 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/access"
+	"github.com/captf/captf-runner/runner/statesrv/metrics"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
-const defaultPort = 7371
-
-// serveOptions are the options of the server.
-type serveOptions struct {
-	store    string
-	host     string
-	port     int
-	portFile string
-	user     string
-	insecure bool
-	maxBody  int64
-	rules    statesrv.Rules
+// server is what serve puts together.
+type server struct {
+	app     *App
+	opts    serveOptions
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	protect *protection
 }
 
 func (a *App) serve(ctx context.Context, args []string) error {
@@ -33,85 +33,93 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	auth, err := a.auth(opts)
-	if err != nil {
+	s := &server{app: a, opts: opts, log: opts.logger(a.Err), metrics: metrics.New(a.Version)}
+	if s.protect, err = a.protect(opts); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(a.Err, nil))
-	opts.rules.Log = log
 	st, closeStore, err := openStore(ctx, opts.store, a.Getenv)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
+	opts.rules.Log, opts.rules.Observe = s.log, s.metrics.Event
 	states, err := prepare(ctx, st, opts.rules)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", opts.store, err)
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(opts.host, strconv.Itoa(opts.port)))
+	return s.run(ctx, states)
+}
+
+// run listens and answers until ctx is done.
+func (s *server) run(ctx context.Context, states *statesrv.States) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(s.opts.host, strconv.Itoa(s.opts.port)))
 	if err != nil {
 		return err
 	}
-	if err := writePort(opts.portFile, l.Addr()); err != nil {
+	if err := writePort(s.opts.portFile, l.Addr()); err != nil {
 		return err
 	}
-	log.Info("serving", "address", "http://"+l.Addr().String()+"/states/NAME", "store", opts.store, "user", opts.user)
-	handler := statesrv.NewHandler(states, statesrv.HandlerOptions{Auth: auth, MaxBody: opts.maxBody, Log: log})
-	return statesrv.Serve(ctx, l, handler, log)
+	s.announce(l.Addr())
+	if s.protect.tls != nil {
+		s.metrics.Certificate(s.protect.notAfter)
+		l = tls.NewListener(l, access.ServerTLS(s.protect.tls))
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	hangups, quiet := s.app.hangups()
+	defer quiet()
+	go access.Watch(watching, reloadEvery, hangups, s.reloaded, s.protect.files...)
+	err = statesrv.Serve(ctx, l, s.handler(states), s.log)
+	if err == nil {
+		s.log.Info("stopped")
+	}
+	return err
 }
 
-func (a *App) parseServe(args []string) (serveOptions, error) {
-	o := a.options("serve")
-	var s serveOptions
-	o.StringVar(&s.store, "store", "", "where states are kept, `dir:PATH`, s3://BUCKET/PREFIX or memory:; --data DIR is short for dir:DIR")
-	o.StringVar(&s.host, "listen", "127.0.0.1", "`address` to listen on")
-	o.IntVar(&s.port, "port", defaultPort, "`port` to listen on; 0 takes a free one")
-	o.StringVar(&s.portFile, "port-file", "", "`file` to write the port to, once connections are accepted")
-	o.StringVar(&s.user, "user", "", "`name` that clients must give, with the password in STATESRV_PASSWORD")
-	o.BoolVar(&s.rules.RequireLock, "require-lock", false, "refuse writes without a lock")
-	o.BoolVar(&s.rules.AllowEmptyUnlock, "allow-empty-unlock", false, "let Terraform's force-unlock, which names no lock, break any")
-	o.Int64Var(&s.maxBody, "max-body", statesrv.DefaultMaxBody, "most `bytes` of a state")
-	o.BoolVar(&s.insecure, "insecure", false, "listen on other addresses than loopback without TLS")
-	if _, err := o.parse(args, 0); err != nil {
-		return s, err
+// reloadEvery is how long new users and certificates take to be used.
+const reloadEvery = 5 * time.Second
+
+func (s *server) announce(addr net.Addr) {
+	scheme := "http://"
+	if s.protect.tls != nil {
+		scheme = "https://"
 	}
-	if o.data != "" {
-		if s.store != "" {
-			return s, usagef("--data and --store exclude each other")
-		}
-		s.store = "dir:" + o.data
+	s.log.Info("serving", "address", scheme+addr.String()+"/states/NAME", "store", s.opts.store, "access", s.protect.how)
+	if s.protect.auth == nil && !loopback(s.opts.host) {
+		s.log.Warn("anybody who reaches this address can read and write every state: --users, --user or --client-ca closes it")
 	}
-	return s, s.validate()
 }
 
-func (s *serveOptions) validate() error {
-	switch {
-	case s.store == "":
-		return usagef("--data DIR is needed: where states are kept")
-	case s.port < 0 || s.port > 65535:
-		return usagef("--port %d: want 0 to 65535", s.port)
-	case s.maxBody <= 0:
-		return usagef("--max-body %d: want a positive number", s.maxBody)
-	case !s.insecure && !loopback(s.host):
-		return usagef("--listen %s is not loopback: passwords and states would travel in clear; --insecure allows it", s.host)
-	}
-	return nil
+func (s *server) handler(states *statesrv.States) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.Handler())
+	mux.Handle("/", statesrv.NewHandler(states, statesrv.HandlerOptions{
+		Auth: s.protect.auth, MaxBody: s.opts.maxBody, Log: s.log, OnRequest: s.answered,
+	}))
+	return mux
 }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+// answered tells of a request. Health checks come every few seconds: only their
+// failures are news.
+func (s *server) answered(r statesrv.RequestRecord) {
+	s.metrics.Request(r)
+	level := slog.LevelInfo
+	if r.Status < 400 && (r.Route == "/healthz" || r.Route == "/readyz") {
+		level = slog.LevelDebug
+	}
+	s.log.LogAttrs(context.Background(), level, "request",
+		slog.String("method", r.Method), slog.String("path", r.Path), slog.Int("status", r.Status),
+		slog.String("user", r.User), slog.String("state", r.State), slog.String("addr", r.Addr), slog.String("agent", r.Agent),
+		slog.Int64("bytes", r.Sent), slog.Duration("duration", r.Duration))
 }
 
-func (a *App) auth(s serveOptions) (statesrv.Authenticator, error) {
-	if s.user == "" {
-		return statesrv.Anyone{}, nil
+func (s *server) reloaded(paths []string, err error) {
+	s.metrics.Reloaded(err)
+	if err != nil {
+		s.log.Error("not reloaded: the old one stays in use", "files", paths, "error", err)
+		return
 	}
-	password := a.Getenv("STATESRV_PASSWORD")
-	if password == "" {
-		return nil, usagef("--user %s needs the password in STATESRV_PASSWORD", s.user)
-	}
-	return statesrv.NewOneUser(s.user, password), nil
+	s.log.Info("reloaded", "files", paths)
 }
 
 // prepare proves the store and repairs what a crash has left in it.
