@@ -140,7 +140,9 @@ func (r *run) saveSomewhere(ctx context.Context, state unsavedState) (result.Sav
 	where, err := state.writeTo(r.work.dir)
 	if err != nil {
 		r.log.Error("rescue: the state is lost", "error", err)
+		return result.SavedLost, r.work.root
 	}
+	r.removeErrored() // two copies would be pushed one after the other
 	return result.SavedLost, where
 }
 
@@ -253,7 +255,7 @@ func (s unsavedState) writeTo(dir string) (path string, err error) {
 	return path, fsync.Dir(dir)
 }
 
-// removeErrored removes the runtime's own copy once the state is back in the backend.
+// removeErrored removes the runtime's own copy of a state that is somewhere else now.
 func (r *run) removeErrored() {
 	if err := os.Remove(filepath.Join(r.work.root, erroredState)); err != nil && !os.IsNotExist(err) {
 		r.log.Warn("the copy of a state that is saved now could not be removed", "error", err)

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+// noRetry has a runtime give up after the first answer 500.
+var noRetry = []string{"--backend-config", "retry_max=0"}
+
+// errored is where a runtime leaves a state that it could not save.
+func (f *fixture) errored() string { return filepath.Join(f.dir, "work", "root", "errored.tfstate") }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestRescueByPush has a state server that is out of order when the state is to be saved, and comes back: the runner
+// saves the state, under a lock, and nothing is left to do. The server takes no write without a lock. cases.md 28.
+func TestRescueByPush(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, h := faulty(t, runtime)
+		h.harms(when(func(r *http.Request) bool { return writesState(r) && !exists(f.errored()) }, fails))
+		o := f.must(t, result.ExitRetry, "apply", noRetry...)
+		wantSaved(t, o, result.SavedPushed)
+		if got := o.steps(); got != "init apply state-push" {
+			t.Errorf("steps %q", got)
+		}
+		f.wantRescued(t, o, f.backend.state(t))
+		wantGone(t, f.errored())
+		wantFree(t, f, o)
+		wantInFlight(t, o)
+		f.wantNothingToDo(t)
+	})
+}
+
+// wantSaved is for a run whose state its runtime could not save.
+func wantSaved(t *testing.T, o outcome, saved result.Saved) {
+	t.Helper()
+	if e := o.result.Error; e == nil || e.Kind != result.KindStep || e.Reason != result.ReasonStateWrite || e.Step != "apply" {
+		t.Errorf("error = %+v, want state-write in apply\n%s", e, o)
+	}
+	if s := o.result.State; s == nil || s.Saved != saved {
+		t.Fatalf("state = %+v, want %s\n%s", s, saved, o)
+	}
+	if strings.Contains(o.String(), "hunter2") || strings.Contains(o.stdout+o.stderr, `"lineage"`) {
+		t.Errorf("the state is in the log\n%s", o)
+	}
+}
+
+// wantRescued compares a rescued state with what the result says of it: it has both files.
+func (f *fixture) wantRescued(t *testing.T, o outcome, state []byte) {
+	t.Helper()
+	s, got := o.result.State, parseState(t, state)
+	if s.Serial == nil || got.Serial != *s.Serial && s.Saved != result.SavedPushed || s.Lineage == "" {
+		t.Errorf("state in the result = %+v, the rescued one has serial %d", s, got.Serial)
+	}
+	if addresses := got.addresses(); len(addresses) != 2 {
+		t.Errorf("the rescued state has %v, want both files", addresses)
+	}
+}
+
+// wantNothingToDo runs an apply that finds all as it should be.
+func (f *fixture) wantNothingToDo(t *testing.T) outcome {
+	t.Helper()
+	o := f.must(t, 0, "apply", "--lock-timeout", "0")
+	wantChanges(t, o, result.Changes{})
+	f.wantState(t, both...)
+	return o
+}
+
+// TestRescueOverNewer has somebody else save a newer state while the run could not: it is never pushed over.
+func TestRescueOverNewer(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, h := faulty(t, runtime)
+		rescue := t.TempDir()
+		f.must(t, 0, "apply")
+		f.variables(t, map[string]string{"content": `"two"`})
+		var newer []byte
+		h.harms(func(r *http.Request) fate {
+			if !writesState(r) || newer != nil {
+				return passes
+			}
+			newer = f.saveNewer(t)
+			return fails
+		})
+		o := f.must(t, result.ExitPerson, "apply", append(noRetry, "--rescue-dir", rescue)...)
+		wantSaved(t, o, result.SavedRescueDir)
+		if string(f.backend.state(t)) != string(newer) {
+			t.Error("the newer state was overwritten")
+		}
+		f.wantRescued(t, o, onlyFile(t, rescue))
+		if s := o.result.Steps[len(o.result.Steps)-1]; s.Name != "state-push" || s.Attempts > 1 {
+			t.Errorf("last step = %+v, want one push", s)
+		}
+		wantFree(t, f, o)
+	})
+}
+
+// saveNewer stores a state that follows the stored one, under the lock that the run holds.
+func (f *fixture) saveNewer(t *testing.T) (newer []byte) {
+	var state map[string]any
+	if err := json.Unmarshal(f.backend.state(t), &state); err != nil {
+		t.Error(err)
+	}
+	state["serial"] = state["serial"].(float64) + 10
+	newer, err := json.Marshal(state)
+	if err != nil {
+		t.Error(err)
+	}
+	f.backend.(asked).using(t, func(states *statesrv.States) {
+		if _, err := states.Write(t.Context(), "scenario", statesrv.WriteRequest{Body: newer, ID: f.backend.holder(t)}); err != nil {
+			t.Error(err)
+		}
+	})
+	return newer
+}
+
+// onlyFile reads the one file of a folder, which nobody else may read.
+func onlyFile(t *testing.T, dir string) []byte {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 {
+		t.Fatalf("%s has the files %v, want one", dir, entries)
+	}
+	info, err := entries[0].Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode() != 0o600 {
+		t.Errorf("%s has mode %s, want 0600", info.Name(), info.Mode())
+	}
+	data, err := os.ReadFile(filepath.Join(dir, info.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
