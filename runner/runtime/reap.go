@@ -93,6 +93,13 @@ func hasEndedChild() bool {
 	return err == nil && info.Signo != 0
 }
 
+// killChildren kills the groups of the runner's children. It is for when only one of them was started, and does not end.
+func killChildren() {
+	for _, pid := range childrenOf(os.Getpid()) {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+	}
+}
+
 // EndDescendants kills and reaps every process that still descends from the runner, whatever session or
 // group it moved to. It is for the very end of a run: no command may be running.
 func EndDescendants() {

@@ -29,19 +29,51 @@ func newTerraformExec(dir, path string, env Environ, stop *Stop) (*tfexec.Terraf
 	if err := tf.SetEnv(env.forTerraformExec()); err != nil {
 		return nil, fmt.Errorf("terraform-exec: %w", err)
 	}
-	// 0 would mean to wait for ever.
-	return tf, tf.SetWaitDelay(max(min(waitDelay, newLadder(stop.budget).kill), time.Millisecond))
+	return tf, tf.SetWaitDelay(stop.waitDelay())
+}
+
+// waitDelay is how long a command of terraform-exec has after its SIGINT. 0 would mean to wait for ever.
+func (s *Stop) waitDelay() time.Duration {
+	return max(min(waitDelay, newLadder(s.budget).kill), time.Millisecond)
+}
+
+// interruptible runs a command of terraform-exec under a context that ends with the stop. After the wait delay
+// terraform-exec kills the process that it started, and then waits for whoever else holds its output: the whole group
+// has to go.
+func (r *Runtime) interruptible(ctx context.Context, command func(context.Context) error) error {
+	ctx, cancel := r.Stop.Context(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		select {
+		case <-ended:
+		case <-time.After(r.Stop.waitDelay()):
+			killChildren()
+		}
+	}()
+	err := command(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx) // and not err, see firstLine
+	}
+	return err
 }
 
 // Version asks the runtime for its version. What is no version is an error: such a program is no
 // runtime.
 func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
-	ctx, cancel := r.Stop.Context(ctx)
-	defer cancel()
 	if r.tf != nil {
-		v, _, err := r.tf.Version(ctx, true)
+		var v *version.Version
+		err := r.interruptible(ctx, func(ctx context.Context) (err error) { v, _, err = r.tf.Version(ctx, true); return err })
 		return v, firstLine(err)
 	}
+	ctx, cancel := r.Stop.Context(ctx)
+	defer cancel()
 	var stdout bytes.Buffer
 	if err := r.capture(ctx, Args{}.Version(), &stdout); err != nil {
 		return nil, err
@@ -60,16 +92,11 @@ func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text st
 		exit, output, err := r.Run(ctx, Args{}.ForceUnlock(id), Discard)
 		return exit.Code, output.Text(), err
 	}
-	ctx, cancel := r.Stop.Context(ctx)
-	defer cancel()
-	err = r.tf.ForceUnlock(ctx, id)
+	err = r.interruptible(ctx, func(ctx context.Context) error { return r.tf.ForceUnlock(ctx, id) })
 	if err == nil {
 		return 0, "", nil
 	}
 	var exit *exec.ExitError
-	if ctx.Err() != nil {
-		return -1, "", context.Cause(ctx) // and not err, see firstLine
-	}
 	if !errors.As(err, &exit) {
 		return -1, "", err
 	}
