@@ -39,18 +39,31 @@ func (s Store) take(ctx context.Context, from *chunks.Set) (set Set, made bool, 
 		return Set{}, false, err
 	}
 	for _, there := range all {
-		if there.Origin == Backup && there.Complete() && there.Digest == c.set.Digest && there.Serial == c.set.Serial {
+		switch {
+		case there.Origin != Backup || there.Digest != c.set.Digest || there.Serial != c.set.Serial:
+		case there.Complete():
 			return there, false, nil
+		case there.Parts != c.set.Parts:
+			// It was interrupted, and the state has been cut in another way since.
+			if err := s.Remove(ctx, there); err != nil {
+				return Set{}, false, err
+			}
 		}
 	}
-	// The serial may have another state's backup already: a restore takes a serial back.
+	c.set, err = s.write(ctx, c)
+	return c.set, err == nil, err
+}
+
+// write stores a copy by its name, or by its other one: the serial may have another state's backup already, as a
+// restore takes a serial back.
+func (s Store) write(ctx context.Context, c copied) (Set, error) {
 	c.set.Name = naming.BackupSecret(c.suffix, c.set.Serial, 0)
-	err = s.store(ctx, c)
+	err := s.store(ctx, c)
 	if errors.Is(err, errOther) {
 		c.set.Name = naming.OtherBackupSecret(c.suffix, c.set.Serial, c.set.Digest, 0)
 		err = s.store(ctx, c)
 	}
-	return c.set, err == nil, err
+	return c.set, err
 }
 
 // copied is a backup that is about to be written.
