@@ -12,6 +12,12 @@ type Reason string
 
 // The reasons. Those that a runner sends about its own run are in docs/runner.md.
 const (
+	// JobSucceeded: the books of a Job that succeeded are closed.
+	JobSucceeded Reason = "JobSucceeded"
+	// JobFailed: the books of a Job are closed that failed, or that a person has to look at.
+	JobFailed Reason = "JobFailed"
+	// JobInterrupted: the books of a Job are closed that something stopped; another attempt follows.
+	JobInterrupted Reason = "JobInterrupted"
 	// ForceUnlocked: a Job has got the ID of a lock whose holder is dead.
 	ForceUnlocked Reason = "ForceUnlocked"
 	// StateLocked: somebody holds the lock who is none of the object's Jobs.
@@ -54,7 +60,7 @@ func New(reason Reason, format string, args ...any) Event {
 
 func (r Reason) eventType() string {
 	switch r {
-	case OwnerReferencesRepaired, StateBackedUp, StateDeleted:
+	case JobSucceeded, OwnerReferencesRepaired, StateBackedUp, StateDeleted:
 		return Normal
 	}
 	return Warning

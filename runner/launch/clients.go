@@ -4,6 +4,7 @@ import (
 	"context"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +21,7 @@ type Clients struct {
 	Secrets    Secrets
 	ConfigMaps ConfigMaps
 	Events     Events
-	Leases     lease.Leases
+	Leases     Leases
 }
 
 // NewClients returns the typed clients for a namespace.
@@ -56,7 +57,14 @@ type Secrets interface {
 	List(ctx context.Context, opts metav1.ListOptions) (*corev1.SecretList, error)
 	Create(ctx context.Context, secret *corev1.Secret, opts metav1.CreateOptions) (*corev1.Secret, error)
 	Update(ctx context.Context, secret *corev1.Secret, opts metav1.UpdateOptions) (*corev1.Secret, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*corev1.Secret, error)
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}
+
+// Leases is what is used of the typed client's LeaseInterface.
+type Leases interface {
+	lease.Leases
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*coordinationv1.Lease, error)
 }
 
 // ConfigMaps is what is used of the typed client's ConfigMapInterface.

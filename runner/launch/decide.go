@@ -112,10 +112,11 @@ func doubting(o Observed) *Decision {
 		return refuse(ReasonChunkedState, "the state of %s is in %d Secrets, which OpenTofu cannot read: use a Terraform image, or make the state smaller",
 			o.Object, o.State.Summary.Chunks)
 	}
-	if o.Desired.Op == naming.Restore {
+	reason, bad := untrusted(o)
+	if o.Desired.Op == naming.Restore && reason != state.Mislabelled {
 		return nil // it is the way out of what follows
 	}
-	if reason, bad := untrusted(o); bad {
+	if bad {
 		return refuse(string(reason), "%v", o.State.Err)
 	}
 	if r := o.unsaved(); r != nil && o.Desired.Op != naming.Plan {
@@ -136,9 +137,7 @@ func untrusted(o Observed) (state.Reason, bool) {
 	if !errors.As(o.State.Err, &reason) || reason == state.Encrypted {
 		return "", false
 	}
-	last := o.lastWriter()
-	applied := o.Desired.Applied || last != nil && last.Op != naming.Destroy && last.verdict() == Succeeded
-	if reason == state.NotFound && applied {
+	if reason == state.NotFound && o.applied() {
 		reason = state.Lost
 	}
 	return reason, reason != state.NotFound

@@ -123,6 +123,7 @@ func TestDecide(t *testing.T) {
 		"not lost, the job failed":   {observed(noState(state.NotFound), ran(Failed, "config", time.Hour)), "Start OperationDue a2", ""},
 		"corrupt":                    {observed(noState(state.Corrupt)), "Refuse StateCorrupt", "it says"},
 		"corrupt, restore":           {observed(noState(state.Corrupt), op(naming.Restore)), "Start OperationDue a1", ""},
+		"mislabelled, restore":       {observed(noState(state.Mislabelled), op(naming.Restore)), "Refuse StateMislabelled", "it says"},
 		"no image":                   {observed(func(o *Observed) { o.Template.Image = "" }), "Refuse InvalidTemplate", "image is missing"},
 		"lock timeout over deadline": {observed(func(o *Observed) { o.Template.Deadline = 300 * time.Second }), "Refuse InvalidTemplate", "lockTimeoutSeconds 300 is not below activeDeadlineSeconds 300"},
 		"chunks and tofu":            {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTofu, 2 }), "Refuse ChunkedStateNeedsTerraform", "is in 2 Secrets, which OpenTofu cannot read"},

@@ -36,6 +36,9 @@ type Order struct {
 	ForceUnlock string
 	// LockVersion is lock.Lock.Version at the time of the order.
 	LockVersion string
+	// Chunks are the Secrets of what is restored, in order, and Resources the number of managed resources in them.
+	Chunks    []string
+	Resources int
 }
 
 // NewJob builds the Job of an order. The error is that of [Template.Validate] or naming.Object.Validate, or names
@@ -80,8 +83,8 @@ func (o Order) validate() error {
 	if err := o.Template.Validate(); err != nil {
 		return err
 	}
-	if o.Desired.Op == naming.Restore && len(o.Desired.Restore.Secrets) == 0 {
-		return fmt.Errorf("restore names no backup")
+	if o.Desired.Op == naming.Restore && len(o.Chunks) == 0 {
+		return fmt.Errorf("restore has no backup")
 	}
 	if _, ok := naming.ParseJob(o.Object, o.Name); !ok {
 		return fmt.Errorf("it is not the name of a Job of %s", o.Object)
@@ -179,7 +182,7 @@ func (o Order) opArgs() []string {
 	var args []string
 	switch d := o.Desired; {
 	case d.Op == naming.Restore:
-		args = append(args, fmt.Sprintf("--restore-chunks=%d", len(d.Restore.Secrets)), fmt.Sprintf("--restore-resources=%d", d.Restore.Resources))
+		args = append(args, fmt.Sprintf("--restore-chunks=%d", len(o.Chunks)), fmt.Sprintf("--restore-resources=%d", o.Resources))
 	case d.Op == naming.Apply && d.Approval.GuardDeletes:
 		args = append(args, "--guard-deletes", "--allow-deletes-hash="+d.Approval.AllowDeletesHash)
 	}

@@ -48,7 +48,7 @@ func TestNewJob(t *testing.T) {
 		}),
 		"restore": order(t, naming.Restore, func(o *Order) {
 			o.Reference = corev1.ObjectReference{}
-			o.Desired.Restore = Backup{Secrets: []string{"backup-7", "backup-7-part-1"}, Resources: 12}
+			o.Chunks, o.Resources = []string{"backup-7", "backup-7-part-1"}, 12
 			o.Template.PullPolicy, o.Template.PullSecrets = corev1.PullNever, []string{"registry"}
 			o.Template.Deadline, o.Template.LockTimeout, o.Template.Grace = time.Minute, new(time.Duration(0)), 2*time.Minute
 		}),
@@ -92,7 +92,7 @@ func TestNewJobRefuses(t *testing.T) {
 		"lockTimeoutSeconds -1 is not between":                        template(func(t *Template) { t.LockTimeout = new(-time.Second) }),
 		"grace period of 30 seconds is not above 30":                  template(func(t *Template) { t.Grace = 30 * time.Second }),
 		`runtime "pulumi" is unknown`:                                 template(func(t *Template) { t.Runtime = "pulumi" }),
-		"restore names no backup":                                     order(t, naming.Restore),
+		"restore has no backup":                                       order(t, naming.Restore),
 		"it is not the name of a Job of infra/TerraformMachine/other": func() Order {
 			o := order(t, naming.Apply)
 			o.Object.Name = "other"
@@ -121,7 +121,7 @@ func TestNewJobIsAccepted(t *testing.T) {
 	for _, op := range naming.Ops() {
 		job, err := NewJob(order(t, op, func(o *Order) {
 			o.Object.Namespace = namespace
-			o.Desired.Restore.Secrets = []string{"backup"}
+			o.Chunks = []string{"backup"}
 		}))
 		if err != nil {
 			t.Fatal(err)

@@ -45,7 +45,7 @@ type Desired struct {
 	// Approval is what a person has allowed.
 	Approval Approval
 	// Restore is what the operation restore restores.
-	Restore Backup
+	Restore Restore
 }
 
 // Approval is what a person has allowed (spec/runner.md, "Approvals").
@@ -58,10 +58,10 @@ type Approval struct {
 	ExpectPlan string
 }
 
-// Backup is a backup or rescue set in Secrets of the object's namespace.
-type Backup struct {
-	// Secrets are its chunks' names, in order.
-	Secrets []string
-	// Resources is the number of managed resources in it.
-	Resources int
+// Restore names a backup or rescue set of the object.
+type Restore struct {
+	// Set is the name of its first Secret, backup.Set.Name.
+	Set string
+	// Lineage is the set's own, given by a person who means to replace a state of another lineage. Otherwise empty.
+	Lineage string
 }

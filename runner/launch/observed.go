@@ -70,6 +70,12 @@ func (o Observed) lastWriter() *Run {
 	return nil
 }
 
+// applied reports whether there must be a state.
+func (o Observed) applied() bool {
+	last := o.lastWriter()
+	return o.Desired.Applied || last != nil && last.Op != naming.Destroy && last.verdict() == Succeeded
+}
+
 // destroyed reports whether a destroy succeeded, and nothing came after it.
 func (o Observed) destroyed() bool {
 	last := o.lastWriter()

@@ -93,7 +93,7 @@ func (o Order) volumes() []corev1.Volume {
 func (o Order) config() corev1.VolumeSource {
 	sources := []corev1.VolumeProjection{secretFile(configName(o.Name))}
 	if o.Desired.Op == naming.Restore {
-		for i, name := range o.Desired.Restore.Secrets {
+		for i, name := range o.Chunks {
 			sources = append(sources, secretFile(name, corev1.KeyToPath{Key: "tfstate", Path: "restore/" + strconv.Itoa(i)}))
 		}
 	}

@@ -45,7 +45,7 @@ func (c Clients) addPods(ctx context.Context, o naming.Object, runs []Run) error
 
 // add is for the pods of one Job in any order: the one that was made last tells how the run ended.
 func (r *Run) add(pod *corev1.Pod) {
-	p := Pod{Name: pod.Name, Ended: ended(pod)}
+	p := Pod{Name: pod.Name, Ended: podEnded(pod)}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if w := s.State.Waiting; w != nil && w.Reason != "PodInitializing" && w.Reason != "ContainerCreating" {
 			p.Waiting, p.Message = w.Reason, w.Message
@@ -80,7 +80,7 @@ func (e *Evidence) readContainers(pod *corev1.Pod) {
 	}
 }
 
-func ended(pod *corev1.Pod) bool {
+func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
@@ -118,7 +118,7 @@ func (c Clients) job(ctx context.Context, name string) (lease.Job, error) {
 		return known, err
 	}
 	for i := range list.Items {
-		known.PodRuns = known.PodRuns || !ended(&list.Items[i])
+		known.PodRuns = known.PodRuns || !podEnded(&list.Items[i])
 	}
 	return known, nil
 }

@@ -1,0 +1,107 @@
+package launch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/captf/captf-runner/runner/event"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/backup"
+	"github.com/captf/captf-runner/runner/state/chunks"
+)
+
+// keepState adopts and backs up what a run has written. A run that never had the lock has written nothing.
+func (p *pass) keepState(ctx context.Context, r *Run) error {
+	if r.Op == naming.Plan || r.Outcome.Untouched {
+		return nil
+	}
+	if err := p.adopt(ctx, r); err != nil {
+		return err
+	}
+	var err error
+	if p.set, err = p.chunks().Gather(ctx, p.id); err != nil {
+		return err
+	}
+	if err := p.backUp(ctx, r); err != nil {
+		return err
+	}
+	_, err = p.backups().Prune(ctx, p.id, backup.Keep)
+	return err
+}
+
+// adopt makes the object the owner of what a successful apply or restore wrote, and notes which inputs that came from.
+func (p *pass) adopt(ctx context.Context, r *Run) error {
+	if r.Outcome.Verdict != Succeeded || r.Op != naming.Apply && r.Op != naming.Restore || r.InputsHash == "" || p.ref.UID == "" {
+		return nil
+	}
+	set, err := p.chunks().Gather(ctx, p.id)
+	if err != nil || len(set.Found) == 0 {
+		return err
+	}
+	want := p.adoption()
+	want.InputsHash = r.InputsHash
+	_, err = p.chunks().Adopt(ctx, set, want)
+	return err
+}
+
+func (p *pass) adoption() chunks.Adoption {
+	owner := chunks.Owner{APIVersion: p.ref.APIVersion, Kind: p.ref.Kind, Name: p.ref.Name, UID: p.ref.UID}
+	stale := p.seen.Lock != nil && p.seen.Lock.Verdict == lock.Stale
+	return chunks.Adoption{Owner: owner, LockIsStale: stale}
+}
+
+// backUp copies the state that was gathered last, unless there is a copy. One that cannot be read cannot be copied, and
+// that is said; it stays where it is.
+func (p *pass) backUp(ctx context.Context, r *Run) error {
+	set, made, err := p.backups().Take(ctx, p.set)
+	var reason state.Reason
+	switch {
+	case errors.Is(err, state.NotFound):
+		return nil
+	case errors.As(err, &reason):
+		return p.send(ctx, *r, r.Name+string(reason), event.New(event.StateBackupFailed, "%v", err))
+	case err != nil:
+		return err
+	}
+	if made && p.Metrics != nil {
+		p.Metrics.BackedUp(p.object)
+	}
+	return p.send(ctx, *r, set.Name, event.New(event.StateBackedUp, "serial %d is in secret %s", set.Serial, set.Name))
+}
+
+// repair makes the object the owner of chunks that lost it.
+func (p *pass) repair(ctx context.Context) error {
+	held, err := p.runLeaseHeld(ctx)
+	if err != nil {
+		return err
+	}
+	if held {
+		p.report.Decision.Action, p.report.After = Wait, leaseAfter
+		return nil
+	}
+	e, err := p.chunks().Repair(ctx, p.set, p.adoption(), chunks.Pass{})
+	if err != nil || e == nil {
+		return err
+	}
+	p.report.Again = true
+	return p.send(ctx, Run{}, p.set.Found[0].ResourceVersion, *e)
+}
+
+// cleanup removes what held the state of an object that is destroyed. Backups and rescue sets stay.
+func (p *pass) cleanup(ctx context.Context) error {
+	job := ""
+	last := p.seen.lastWriter()
+	if last != nil {
+		job = last.Name
+	}
+	if err := p.chunks().Delete(ctx, chunks.Deletion{Object: p.id, Job: job}); err != nil {
+		return err
+	}
+	p.report.Gone = true
+	if last == nil || len(p.set.Found) == 0 {
+		return nil
+	}
+	return p.send(ctx, *last, last.Name, event.New(event.StateDeleted, "the state is gone after job %s", last.Name))
+}

@@ -1,0 +1,236 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+)
+
+// A whole life: apply, drift, destroy, and nothing is left but backups and the Jobs.
+func TestPassLife(t *testing.T) {
+	f := setUp(t)
+	run := f.finish(f.start(), succeeded)
+	if run.Outcome.Verdict != Succeeded || run.Outcome.Source != SourcePod || run.Outcome.Untouched {
+		t.Errorf("outcome %+v", run.Outcome)
+	}
+	r := f.expect(Idle, ReasonDone)
+	if r.Condition.Status != "True" || r.State.InputsHash != "h2:1" {
+		t.Errorf("condition %+v, state %+v", r.Condition, r.State)
+	}
+	if got := f.secrets(LabelConfig); len(got) > 0 {
+		t.Errorf("config secrets are left: %v", got)
+	}
+	if got := f.leases("captf.io/lease"); len(got) > 0 {
+		t.Errorf("leases are left: %v", got)
+	}
+
+	f.object.desired = Desired{Op: naming.Drift, Tick: "monday", Applied: true}
+	drift := succeeded
+	drift.serial = 2
+	f.finish(f.start(), drift)
+	f.expect(Idle, ReasonDone)
+
+	f.object.desired = Desired{Op: naming.Destroy, Applied: true}
+	destroy := succeeded
+	destroy.serial = 3
+	f.finish(f.start(), destroy)
+	if r := f.expect(Cleanup, ReasonDestroyed); !r.Gone {
+		t.Error("the object may not go")
+	}
+	if r := f.expect(Cleanup, ReasonDestroyed); !r.Gone {
+		t.Error("the object may no longer go")
+	}
+	if got := f.secrets("tfstate=true"); len(got) > 0 {
+		t.Errorf("chunks are left: %v", got)
+	}
+	want := map[string]int{"JobSucceeded": 3, "StateBackedUp": 3, "StateDeleted": 1}
+	if diff := cmp.Diff(want, f.events()); diff != "" {
+		t.Errorf("events (-want +got)\n%s", diff)
+	}
+	if got := f.secrets(naming.LabelBackup + "=true"); len(got) != 3 {
+		t.Errorf("backups %v, want 3", got)
+	}
+}
+
+func TestPassFailsAndBacksOff(t *testing.T) {
+	f := setUp(t)
+	job := f.start()
+	if r := f.expect(Follow, ReasonRunning); r.After == 0 {
+		t.Error("it does not say when to look again")
+	}
+	run := f.finish(job, failed)
+	if run.Outcome.Verdict != Failed || run.Outcome.Reason != "provider" || !run.Outcome.Untouched {
+		t.Errorf("outcome %+v", run.Outcome)
+	}
+	r := f.expect(Wait, ReasonBackingOff)
+	if r.After <= 0 || r.After > time.Minute {
+		t.Errorf("look again after %s", r.After)
+	}
+	f.launcher.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	if second := f.start(); !strings.Contains(second, "-a2-") {
+		t.Errorf("the second attempt is %s", second)
+	}
+}
+
+// The stale lock of a pod that is gone goes to the next Job, which is named in the event; a foreign one stays.
+func TestPassLocks(t *testing.T) {
+	f := setUp(t)
+	first := f.start()
+	lost := end{condition: batchv1.JobReasonBackoffLimitExceeded, noPod: true}
+	if err := f.lock(t.Context(), "id-1", "root@"+first+"-x1y2z"); err != nil {
+		t.Fatal(err)
+	}
+	run := f.finish(first, lost)
+	if run.Outcome.Verdict != Interrupted || run.Outcome.Reason != ReasonPodLost || run.Outcome.Source != SourceConditions {
+		t.Errorf("outcome %+v", run.Outcome)
+	}
+	second := f.start()
+	if got := f.jobs()[1].ForceUnlock; got != "id-1" {
+		t.Errorf("job %s got lock ID %q, want id-1", second, got)
+	}
+	if got := f.events()["ForceUnlocked"]; got != 1 {
+		t.Errorf("%d events ForceUnlocked, want 1", got)
+	}
+	f.finish(second, failed)
+	if got := f.events()["ForceUnlocked"]; got != 1 {
+		t.Errorf("%d events ForceUnlocked after booking, want 1", got)
+	}
+
+	if err := f.lock(t.Context(), "id-2", "me@laptop"); err != nil {
+		t.Fatal(err)
+	}
+	f.launcher.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	f.launcher.WaitForForeignLock = true
+	for range 3 {
+		r := f.expect(Wait, ReasonLockForeign)
+		for _, part := range []string{"id-2", "me@laptop", "OperationTypeApply", "2026-11-30T08:00:00Z"} {
+			if !strings.Contains(r.Condition.Message, part) {
+				t.Errorf("condition %+v lacks %q", r.Condition, part)
+			}
+		}
+		if r.Condition.Status != "Unknown" && r.Condition.Status != "False" {
+			t.Errorf("condition %+v", r.Condition)
+		}
+	}
+	if got := f.events()["StateLocked"]; got != 1 {
+		t.Errorf("%d events StateLocked, want 1", got)
+	}
+	f.launcher.WaitForForeignLock = false
+	f.start()
+	if got := f.jobs()[2].ForceUnlock; got != "" {
+		t.Errorf("a foreign lock was handed down: %q", got)
+	}
+}
+
+// The deadline deletes the pod. What the runner left in the ConfigMap is the result then, and else the condition is.
+func TestPassDeadline(t *testing.T) {
+	f := setUp(t)
+	late := end{condition: "DeadlineExceeded", noPod: true}
+	run := f.finish(f.start(), late)
+	if run.Outcome.Verdict != Interrupted || run.Outcome.Reason != "deadline" || !run.Outcome.Counts() {
+		t.Errorf("outcome without a result: %+v", run.Outcome)
+	}
+	f.launcher.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	second := f.start()
+	f.configMap(second, `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"signal"},"changes":{"add":7,"change":0,"destroy":0}}`)
+	run = f.finish(second, late)
+	if run.Outcome.Source != SourceConfigMap || run.Outcome.Result == nil || run.Outcome.Result.Changes.Add != 7 || run.Outcome.Reason != "deadline" {
+		t.Errorf("outcome from the ConfigMap: %+v", run.Outcome)
+	}
+}
+
+func TestPassPolicyRefuses(t *testing.T) {
+	f := setUp(t)
+	f.launcher.Policy = func(_ context.Context, o Order) error {
+		return errors.New("image " + o.Template.Image + " is not signed")
+	}
+	if r := f.expect(Refuse, ReasonPolicy); r.Decision.Message != "image module is not signed" {
+		t.Errorf("message %q", r.Decision.Message)
+	}
+	if got := f.leases("captf.io/lease"); len(got) > 0 || len(f.jobs()) > 0 {
+		t.Errorf("something was taken: %v", got)
+	}
+}
+
+// A state Secret whose label somebody changed is not replaced by an empty state.
+func TestPassGuardsLabels(t *testing.T) {
+	f := setUp(t)
+	f.finish(f.start(), succeeded)
+	name := naming.StateSecret(naming.Suffix(f.object.id), 0)
+	secrets := f.client.CoreV1().Secrets(f.object.id.Namespace)
+	secret, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret.Labels[naming.LabelCluster] = "other"
+	if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.object.desired.InputsHash = "h2:2"
+	r := f.expect(Refuse, string(state.Mislabelled))
+	if !strings.Contains(r.Decision.Message, naming.LabelCluster) {
+		t.Errorf("message %q does not name the label", r.Decision.Message)
+	}
+}
+
+// Chunks that lost their owner get it back, once, and not while the object is paused.
+func TestPassRepairs(t *testing.T) {
+	f := setUp(t)
+	f.finish(f.start(), succeeded)
+	f.object.uid = "uid-after-move"
+	f.object.desired.Paused = true
+	f.expect(Idle, ReasonPaused)
+	f.object.desired.Paused = false
+	f.expect(Repair, ReasonOrphaned)
+	f.expect(Idle, ReasonDone)
+	if got := f.events()["OwnerReferencesRepaired"]; got != 1 {
+		t.Errorf("%d events OwnerReferencesRepaired, want 1", got)
+	}
+}
+
+// A machine waits for its cluster's Job, holds nothing meanwhile, and goes on after it.
+func TestPassWaitsForCluster(t *testing.T) {
+	f := setUp(t)
+	cluster := newFixture(t, f.client, f.object.id.Namespace, "prod")
+	cluster.object.id.Kind = naming.Cluster
+	cluster.kubelet.id = cluster.object.id
+	job := cluster.start()
+	r := f.expect(Wait, "WaitingForClusterOperation")
+	if !strings.Contains(r.Decision.Message, job) || r.After == 0 {
+		t.Errorf("message %q, after %s", r.Decision.Message, r.After)
+	}
+	cluster.finish(job, succeeded)
+	f.start()
+}
+
+func TestPassRestores(t *testing.T) {
+	f := setUp(t)
+	f.finish(f.start(), succeeded)
+	backup := f.secrets(naming.LabelBackup + "=true")[0]
+	f.object.desired = Desired{Op: naming.Restore, InputsHash: "h2:1", Tick: "1", Applied: true, Restore: Restore{Set: "nothing"}}
+	if _, err := f.launcher.Pass(t.Context(), f.object); err == nil || !strings.Contains(err.Error(), `no backup or rescue set "nothing"`) {
+		t.Errorf("got error %v", err)
+	}
+	f.object.desired.Restore.Set = backup
+	name := f.start()
+	job, err := f.client.BatchV1().Jobs(f.object.id.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range job.Spec.Template.Spec.Volumes {
+		if v.Name == "config" && v.Projected.Sources[1].Secret.Name != backup {
+			t.Errorf("the pod restores %+v", v.Projected.Sources[1].Secret)
+		}
+	}
+	f.finish(name, succeeded)
+	f.expect(Idle, ReasonDone)
+}

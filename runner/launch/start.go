@@ -1,0 +1,161 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/event"
+	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// start creates the Job, if the policy and the leases let it. What can be refused without a write is refused first.
+func (p *pass) start(ctx context.Context) error {
+	order, job, err := p.order(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := p.config(ctx, order)
+	if err != nil {
+		return err
+	}
+	if p.Policy != nil {
+		if refusal := p.Policy(ctx, order); refusal != nil {
+			p.report.Decision = Decision{Action: Refuse, Reason: ReasonPolicy, Message: refusal.Error()}
+			return nil
+		}
+	}
+	admitted, err := p.enter(ctx, order)
+	if err != nil || !admitted.Admitted() {
+		return err
+	}
+	if same, err := p.sameJobs(ctx); err != nil || !same {
+		return err
+	}
+	if err := p.prepare(ctx, order, config); err != nil {
+		return err
+	}
+	within, cancel := context.WithDeadline(ctx, admitted.CreateBefore)
+	defer cancel()
+	return p.create(within, order, job)
+}
+
+func (p *pass) order(ctx context.Context) (Order, *batchv1.Job, error) {
+	d := p.report.Decision
+	o := Order{
+		Object: p.id, Reference: p.ref, Desired: p.desired, Template: p.seen.Template,
+		ForceUnlock: d.ForceUnlock, LockVersion: d.LockVersion,
+	}
+	var err error
+	if o.Name, err = naming.JobName(p.id, p.desired.Op, d.Attempt, p.desired.InputsHash, p.desired.Tick); err != nil {
+		return o, nil, err
+	}
+	if p.desired.Op == naming.Restore {
+		if err := p.findBackup(ctx, &o); err != nil {
+			return o, nil, err
+		}
+	}
+	job, err := NewJob(o)
+	return o, job, err
+}
+
+// findBackup checks what is to be restored before anything is started.
+func (p *pass) findBackup(ctx context.Context, o *Order) error {
+	want := p.desired.Restore
+	sets, err := p.backups().List(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		if set.Name != want.Set {
+			continue
+		}
+		content, err := p.backups().Load(ctx, p.id, set)
+		if err != nil {
+			return fmt.Errorf("backup %s: %w", want.Set, err)
+		}
+		if err := set.CheckLineage(p.seen.State.Summary, want.Lineage); err != nil {
+			return fmt.Errorf("backup %s: %w", want.Set, err)
+		}
+		o.Chunks, o.Resources = set.Secrets(), content.Summary.Resources
+		return nil
+	}
+	return fmt.Errorf("there is no backup or rescue set %q", want.Set)
+}
+
+// enter asks for the leases, and reports the wait when they are not to be had.
+func (p *pass) enter(ctx context.Context, o Order) (lease.Admission, error) {
+	a, err := p.gate().Enter(ctx, lease.Claim{Object: p.id, Op: o.Desired.Op, Job: o.Name, Deadline: o.Template.Deadline})
+	if err != nil || a.Admitted() {
+		return a, err
+	}
+	p.report.Decision = Decision{Action: Wait, Reason: string(a.Reason), Message: fmt.Sprintf("waiting for %v", a.Jobs), After: leaseAfter}
+	p.report.After = leaseAfter
+	if p.Metrics != nil {
+		p.Metrics.Waited(p.object, string(a.Reason))
+	}
+	return a, nil
+}
+
+// sameJobs looks again, now that no other launcher can create a Job: one that was created after the first look may have
+// done what this pass has decided, or something newer.
+func (p *pass) sameJobs(ctx context.Context) (bool, error) {
+	runs, err := p.Clients.runs(ctx, p.id)
+	if err != nil {
+		return false, err
+	}
+	equal := slices.EqualFunc(runs, p.seen.Runs, func(a, b Run) bool { return a.UID == b.UID && a.Booked == b.Booked })
+	if !equal {
+		p.report.Decision = Decision{Action: Wait, Reason: ReasonOtherJobAppeared, Message: "the object's jobs changed during the pass", After: changedAfter}
+		p.report.After = changedAfter
+	}
+	return equal, nil
+}
+
+// create creates the Job. One that exists is this one, since its name says so: an answer was lost.
+func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
+	made, err := p.Clients.Jobs.Create(ctx, job, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		p.report.After = changedAfter
+		return nil
+	case err != nil:
+		return fmt.Errorf("create job %s: %w", job.Name, err)
+	}
+	p.report.Created, p.report.After = made.Name, followAfter
+	run, _ := runOf(p.id, made)
+	if o.ForceUnlock != "" {
+		if p.Metrics != nil {
+			p.Metrics.ForceUnlocked(p.object)
+		}
+		if err := p.send(ctx, run, run.Name, forceUnlocked(run.Name, o.ForceUnlock)); err != nil {
+			return err
+		}
+	}
+	return p.tellForeign(ctx, run)
+}
+
+// waits reports a wait for a lock that is not ours.
+func (p *pass) waits(ctx context.Context) {
+	if p.Metrics != nil {
+		p.Metrics.Waited(p.object, p.report.Decision.Reason)
+	}
+	if err := p.tellForeign(ctx, Run{}); err != nil {
+		p.log().Warn("the event could not be sent", "object", p.id.String(), "error", err)
+	}
+}
+
+// tellForeign says who holds a lock that nobody will release for them.
+func (p *pass) tellForeign(ctx context.Context, r Run) error {
+	if p.seen.Lock == nil || p.seen.Lock.Verdict != lock.Foreign {
+		return nil
+	}
+	held := p.seen.Lock.Lock
+	return p.send(ctx, r, held.Holder, event.New(event.StateLocked, "%s: it is not one of the object's Jobs, so its lock stays", held.Info))
+}
