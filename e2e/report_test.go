@@ -3,8 +3,10 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -105,4 +107,28 @@ func TestOverflow(t *testing.T) {
 	}
 	// A second run of the same Job name (a pod that was started again) must not fail for it.
 	f.must(t, 1, "apply", "--job-name", "the-job")
+}
+
+// A run that is told to stop leaves its result in a ConfigMap as well: a Job's deadline deletes the pod, and the
+// termination message with it.
+func TestResultOfStoppedRun(t *testing.T) {
+	f, k := clusterFixture(t, tools.Runtimes(t)[0])
+	f.slow(t, "1s", true)
+	l := f.start(t, "apply", "--job-name", "the-job", "--job-uid", "0e2b7a51-6d0e-4d2a-91a8-1d4f0e6a5b11")
+	l.says(t, creatingFirst)
+	l.signal(t, syscall.SIGTERM)
+	o := l.finish(t)
+	wantInterrupted(t, o, "apply")
+	cm, err := k.server.Clientset().CoreV1().ConfigMaps(k.object.Namespace).Get(t.Context(), "the-job-result", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := result.Decode([]byte(cm.Data["result.json"]))
+	if err != nil || whole.Partial {
+		t.Fatalf("the result in the ConfigMap: %v, %+v", err, whole)
+	}
+	whole.Document = o.result.Document
+	if diff := cmp.Diff(o.result, whole); diff != "" || whole.Document != cm.Name {
+		t.Errorf("the result in the ConfigMap is another one, or the short one does not name it (-short +whole)\n%s", diff)
+	}
 }

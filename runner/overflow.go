@@ -18,13 +18,17 @@ const (
 	overflowKey = "result.json"
 )
 
-// overflow puts a result that does not fit into a termination message into the ConfigMap <job>-result, in
-// full, names it in the small one, and reports whether it did. Without the Job's UID nothing would ever remove
-// the ConfigMap, so there is none.
+// overflow puts a result into the ConfigMap <job>-result, in full, names it in the small one, and reports whether it
+// did. It does so with one that does not fit into a termination message, and with that of a run that was told to stop:
+// whoever tells a pod to stop most often deletes it, and its termination message with it. Without the Job's UID nothing
+// would ever remove the ConfigMap, so there is none.
 func (r *run) overflow() bool {
 	c, ok := r.keeper.(*cluster)
 	full := r.cleaned()
-	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" || len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
+	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" {
+		return false
+	}
+	if r.stop.Cause() == nil && len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
 		return false
 	}
 	cm := &kube.ConfigMap{

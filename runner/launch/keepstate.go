@@ -24,7 +24,7 @@ func (p *pass) keepState(ctx context.Context, r *Run) error {
 	if p.set, err = p.chunks().Gather(ctx, p.id); err != nil {
 		return err
 	}
-	if err := p.backUp(ctx, r); err != nil {
+	if err := p.backUp(ctx, r, true); err != nil {
 		return err
 	}
 	_, err = p.backups().Prune(ctx, p.id, backup.Keep)
@@ -53,8 +53,8 @@ func (p *pass) adoption() chunks.Adoption {
 }
 
 // backUp copies the state that was gathered last, unless there is a copy. One that cannot be read cannot be copied, and
-// that is said; it stays where it is.
-func (p *pass) backUp(ctx context.Context, r *Run) error {
+// that is said; it stays where it is. again is for books, where a launcher may have died before it told of the copy.
+func (p *pass) backUp(ctx context.Context, r *Run, again bool) error {
 	set, made, err := p.backups().Take(ctx, p.set)
 	var reason state.Reason
 	switch {
@@ -64,6 +64,9 @@ func (p *pass) backUp(ctx context.Context, r *Run) error {
 		return p.send(ctx, *r, r.Name+string(reason), event.New(event.StateBackupFailed, "%v", err))
 	case err != nil:
 		return err
+	}
+	if !made && !again {
+		return nil
 	}
 	if made && p.Metrics != nil {
 		p.Metrics.BackedUp(p.object)

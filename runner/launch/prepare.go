@@ -49,7 +49,7 @@ func (p *pass) config(ctx context.Context, o Order) (*corev1.Secret, error) {
 // the Job does not exist: a config Secret that is there was left by a launcher that died.
 func (p *pass) prepare(ctx context.Context, o Order, config *corev1.Secret) error {
 	if mutates(o.Desired.Op) {
-		if err := p.backUp(ctx, &Run{Name: o.Name}); err != nil {
+		if err := p.backUp(ctx, &Run{Name: o.Name}, false); err != nil {
 			return err
 		}
 	}
