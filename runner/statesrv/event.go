@@ -16,6 +16,7 @@ const (
 	ActionWrite       Action = "write"
 	ActionDelete      Action = "delete"
 	ActionRestore     Action = "restore"
+	ActionPrune       Action = "prune"
 )
 
 // Caller is who sent a request, as far as the server can tell.

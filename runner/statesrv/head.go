@@ -25,6 +25,10 @@ type head struct {
 	Deleted bool     `json:"deleted,omitempty"`
 	// Last is the number of the newest version; no number is used twice.
 	Last int `json:"last"`
+	// Pruned is the number up to which the versions have lost their bytes, or are
+	// about to; Removed is up to which that is done.
+	Pruned  int `json:"pruned,omitempty"`
+	Removed int `json:"removed,omitempty"`
 	// Recent are the entries that are in no page yet, oldest first.
 	Recent []Version `json:"recent"`
 	// Events are those of the last changes, until the log has them for certain.
@@ -96,7 +100,7 @@ func (s *States) swapLoop(ctx context.Context, name string, ev *Event, decide fu
 		if err != nil || !changed {
 			return h, false, err
 		}
-		err = s.save(ctx, name, h, rev, *ev)
+		err = s.save(ctx, name, h, rev, ev)
 		if err == nil {
 			return h, true, nil
 		}
@@ -107,14 +111,16 @@ func (s *States) swapLoop(ctx context.Context, name string, ev *Event, decide fu
 	return nil, false, fmt.Errorf("state %s: %d other writers got ahead: %w", name, swapTries, store.ErrConflict)
 }
 
-// save stores h in place of revision rev, which is "" for none.
-func (s *States) save(ctx context.Context, name string, h *head, rev store.Revision, ev Event) error {
+// save stores h in place of revision rev, which is "" for none. ev may be nil.
+func (s *States) save(ctx context.Context, name string, h *head, rev store.Revision, ev *Event) error {
 	if err := s.flushEvents(ctx, name, h); err != nil {
 		return err
 	}
 	h.ID = rand.Text()
 	h.Writes = append([]string{h.ID}, h.Writes[:min(len(h.Writes), keptIDs-1)]...)
-	h.Events = append(h.Events, ev)
+	if ev != nil {
+		h.Events = append(h.Events, *ev)
+	}
 	data, err := encode(h)
 	if err != nil {
 		return err

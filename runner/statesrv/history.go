@@ -69,13 +69,14 @@ func (s *States) version(ctx context.Context, h *head, number int) (Version, err
 }
 
 // backwards yields the entries with numbers below before, newest first; before 0
-// means all.
+// means all. Pruned is set as the head says: pages do not change.
 func (s *States) backwards(ctx context.Context, h *head, before int) iter.Seq2[Version, error] {
 	return func(yield func(Version, error) bool) {
 		if before <= 0 || before > h.Last+1 {
 			before = h.Last + 1
 		}
 		for _, v := range slices.Backward(h.Recent) {
+			v.Pruned = v.Number <= h.Pruned
 			if v.Number < before && !yield(v, nil) {
 				return
 			}
@@ -88,6 +89,7 @@ func (s *States) backwards(ctx context.Context, h *head, before int) iter.Seq2[V
 				return
 			}
 			for _, v := range slices.Backward(entries) {
+				v.Pruned = v.Number <= h.Pruned
 				if v.Number < before && !yield(v, nil) {
 					return
 				}

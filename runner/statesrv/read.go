@@ -54,10 +54,20 @@ func (s *States) ReadVersion(ctx context.Context, name string, number int) (*Con
 		return nil, err
 	}
 	if v.Pruned {
-		return nil, &Refusal{Status: http.StatusGone,
-			Message: fmt.Sprintf("version %d of state %s was pruned: its entry is kept, its bytes are gone", number, name)}
+		return nil, goneVersion(name, number)
 	}
-	return s.open(ctx, name, v)
+	c, err := s.open(ctx, name, v)
+	if errors.Is(err, store.ErrNotFound) {
+		if now, again := s.Version(ctx, name, number); again == nil && now.Pruned { // meanwhile
+			return nil, goneVersion(name, number)
+		}
+	}
+	return c, err
+}
+
+func goneVersion(name string, number int) *Refusal {
+	return &Refusal{Status: http.StatusGone,
+		Message: fmt.Sprintf("version %d of state %s was pruned: its entry is kept, its bytes are gone", number, name)}
 }
 
 func (s *States) open(ctx context.Context, name string, v Version) (*Content, error) {

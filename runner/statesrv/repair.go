@@ -107,7 +107,7 @@ func (r *repair) bodies(ctx context.Context, name string, h *head) error {
 	if err != nil {
 		return err
 	}
-	for n := 1; n <= h.Last; n++ {
+	for n := h.Pruned + 1; n <= h.Last; n++ {
 		if len(bodies[n]) == 0 {
 			r.damaged(name, fmt.Errorf("the bytes of version %d are missing", n))
 		}
@@ -156,15 +156,9 @@ func (r *repair) listBodies(ctx context.Context, name string) (map[int][]string,
 // removeOrphans removes the bodies of number n that its entry does not name. Only
 // a number with several bodies needs its entry to be read.
 func (r *repair) removeOrphans(ctx context.Context, h *head, n int, files []string) error {
-	named := files[0]
-	if n < 1 || n > h.Last {
-		named = ""
-	} else if len(files) > 1 {
-		v, err := r.version(ctx, h, n)
-		if err != nil {
-			return err
-		}
-		named = v.Body
+	named, why, err := r.namedBody(ctx, h, n, files)
+	if err != nil {
+		return err
 	}
 	for _, file := range files {
 		if file == named {
@@ -173,9 +167,25 @@ func (r *repair) removeOrphans(ctx context.Context, h *head, n int, files []stri
 		if err := r.store.Remove(ctx, bodyKey(h.State, file)); err != nil {
 			return err
 		}
-		r.found(h.State, "removed %s/%s: bytes without an entry, of a write that was not finished", versionsDir, file)
+		r.found(h.State, "removed %s/%s: %s", versionsDir, file, why)
 	}
 	return nil
+}
+
+// namedBody returns which of the files has the bytes of version n, "" for none, and
+// why the others have to go.
+func (r *repair) namedBody(ctx context.Context, h *head, n int, files []string) (named, why string, err error) {
+	const unfinished = "bytes without an entry, of a write that was not finished"
+	switch {
+	case n >= 1 && n <= h.Pruned:
+		return "", "bytes of a pruned version", nil
+	case n < 1 || n > h.Last:
+		return "", unfinished, nil
+	case len(files) == 1:
+		return files[0], unfinished, nil
+	}
+	v, err := r.version(ctx, h, n)
+	return v.Body, unfinished, err
 }
 
 func (r *repair) events(ctx context.Context, name string, h *head) error {

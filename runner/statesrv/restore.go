@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"strconv"
 )
 
@@ -98,7 +97,7 @@ func (s *States) serialAfter(ctx context.Context, h *head, old Version) (uint64,
 
 func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, error) {
 	if v.Pruned {
-		return nil, &Refusal{Status: http.StatusGone, Message: fmt.Sprintf("version %d was pruned: its bytes are gone", v.Number)}
+		return nil, goneVersion(name, v.Number)
 	}
 	c, err := s.open(ctx, name, v)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -48,7 +49,19 @@ func ParseUsers(data []byte) (*Users, error) {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
-	return u, nil
+	return u, u.whole(data)
+}
+
+// whole refuses a file that may be half written: without its end, a line could
+// allow more than it says.
+func (u *Users) whole(data []byte) error {
+	switch {
+	case len(u.byName) == 0:
+		return errors.New("no user is in it")
+	case data[len(data)-1] != '\n':
+		return errors.New("its last line has no newline at its end")
+	}
+	return nil
 }
 
 func (u *Users) add(line string) error {

@@ -29,7 +29,7 @@ func argonOf(t *testing.T, password string) string {
 
 func usersOf(t *testing.T, lines ...string) *Users {
 	t.Helper()
-	u, err := ParseUsers([]byte(strings.Join(lines, "\n")))
+	u, err := ParseUsers([]byte(strings.Join(lines, "\n") + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,15 @@ func TestBadUsersFiles(t *testing.T) {
 			t.Errorf("%q: the error has the hash in it: %v", line, err)
 		}
 	}
-	if _, err := ParseUsers([]byte("ann:" + good + "\nann:" + good)); err == nil || !strings.Contains(err.Error(), "twice") {
-		t.Errorf("a user twice: %v", err)
+	for text, want := range map[string]string{
+		"":                          "no user",
+		"# nobody\n":                "no user",
+		"ann:" + good + ":team-a/*": "newline",
+		"ann:-\nann:" + good + "\n": "twice",
+	} {
+		if _, err := ParseUsers([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", text, err, want)
+		}
 	}
 }
 

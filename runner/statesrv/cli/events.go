@@ -75,6 +75,8 @@ func outcome(ev statesrv.Event) string {
 		text = fmt.Sprintf("version %d (serial %d)", ev.Version, ev.Serial)
 	case ev.Action == statesrv.ActionForceUnlock:
 		text = fmt.Sprintf("broke lock %s of %s", ev.Holder, orDash(ev.HolderWho))
+	case ev.Action == statesrv.ActionPrune:
+		return ev.Note
 	case ev.LockID != "":
 		text = "lock " + ev.LockID
 	}

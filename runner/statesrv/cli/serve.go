@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -64,16 +65,49 @@ func (s *server) run(ctx context.Context, states *statesrv.States) error {
 		s.metrics.Certificate(s.protect.notAfter)
 		l = tls.NewListener(l, access.ServerTLS(s.protect.tls))
 	}
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	hangups, quiet := s.app.hangups()
-	defer quiet()
-	go access.Watch(watching, reloadEvery, hangups, s.reloaded, s.protect.files...)
+	defer s.background(ctx, states)()
 	err = statesrv.Serve(ctx, l, s.handler(states), s.log)
 	if err == nil {
 		s.log.Info("stopped")
 	}
 	return err
+}
+
+// background starts what goes on beside the requests, until stop is called.
+func (s *server) background(ctx context.Context, states *statesrv.States) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hangups, quiet := s.app.hangups()
+	var group sync.WaitGroup
+	group.Go(func() { access.Watch(ctx, reloadEvery, hangups, s.reloaded, s.protect.files...) })
+	group.Go(func() { s.prune(ctx, states) })
+	return func() {
+		cancel()
+		group.Wait()
+		quiet()
+	}
+}
+
+// prune does so at once and then every hour.
+func (s *server) prune(ctx context.Context, states *statesrv.States) {
+	if s.opts.prune == (statesrv.PruneRules{}) {
+		return
+	}
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		n, err := states.PruneAll(ctx, s.opts.prune)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("not all is pruned", "error", err)
+		}
+		if n > 0 {
+			s.log.Info("pruned", "versions", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // reloadEvery is how long new users and certificates take to be used.

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 )
@@ -19,6 +23,7 @@ type serveOptions struct {
 	insecure bool
 	maxBody  int64
 	rules    statesrv.Rules
+	prune    statesrv.PruneRules
 
 	user, users             string
 	cert, key, clientCA     string
@@ -36,6 +41,8 @@ func (a *App) parseServe(args []string) (serveOptions, error) {
 	o.BoolVar(&s.rules.RequireLock, "require-lock", false, "refuse writes without a lock")
 	o.BoolVar(&s.rules.AllowEmptyUnlock, "allow-empty-unlock", false, "let Terraform's force-unlock, which names no lock, break any")
 	o.Int64Var(&s.maxBody, "max-body", statesrv.DefaultMaxBody, "most `bytes` of a state")
+	o.IntVar(&s.prune.MaxVersions, "max-versions", 0, "keep the bytes of this `many` versions of a state; 0 keeps all")
+	o.Func("max-age", "keep the bytes of a version for this `time` after the next one, as 90d or 36h; without it for ever", s.setMaxAge)
 	s.accessFlags(o)
 	o.StringVar(&s.logFormat, "log-format", "text", "`format` of the log: text or json")
 	o.StringVar(&s.logLevelName, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
@@ -49,6 +56,21 @@ func (a *App) parseServe(args []string) (serveOptions, error) {
 		s.store = "dir:" + o.data
 	}
 	return s, s.validate()
+}
+
+// setMaxAge takes days besides what time.ParseDuration knows.
+func (s *serveOptions) setMaxAge(text string) error {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		age = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || age <= 0 || age > 100*365*24*time.Hour {
+		return errors.New("want a time as 90d or 36h")
+	}
+	s.prune.MaxAge = age
+	return nil
 }
 
 func (s *serveOptions) accessFlags(o *options) {
@@ -66,6 +88,8 @@ func (s *serveOptions) validate() error {
 		return usagef("--data DIR is needed: where states are kept")
 	case s.port < 0 || s.port > 65535:
 		return usagef("--port %d: want 0 to 65535", s.port)
+	case s.prune.MaxVersions < 0:
+		return usagef("--max-versions %d: want a positive number, or 0 for all", s.prune.MaxVersions)
 	case s.maxBody <= 0:
 		return usagef("--max-body %d: want a positive number", s.maxBody)
 	case s.logFormat != "text" && s.logFormat != "json":
