@@ -50,7 +50,7 @@ func shapeOf(body []byte) (s shape, err error) {
 	switch {
 	case len(body) == 0:
 		return s, badRequest("the body is empty: an empty state is never stored")
-	case !json.Valid(body):
+	case !validJSON(body):
 		return s, badRequest("the body is not a state: " + syntaxError(body))
 	case bytes.TrimSpace(body)[0] != '{':
 		return s, badRequest("the body is not a state: it is no JSON object")

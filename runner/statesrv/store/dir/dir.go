@@ -2,15 +2,17 @@
 // can read, copy and repair them with ordinary tools. Start with [Open].
 //
 // A record is durable when its method returns: create is write to a temporary
-// file, fsync, link(2), fsync of the directory; swap is the same with rename(2),
-// compared and renamed under a momentary flock. So several processes on one
-// machine can use one directory at the same time. It is not for network file
-// systems: several machines need a store made for them.
+// file, fsync, link(2), fsync of the directory; swap is the same with an exchange
+// of names by renameat2(2), or rename(2) where there is none, under the
+// directory's flock. So several processes on one machine can use one directory at
+// the same time. It is not for network file systems: several machines need a store
+// made for them.
 //
 // Directories have mode 0700 and files 0600. No symlink leads out of the
 // directory. Names that start with a dot are the store's own: ".lock" carries a
-// directory's flock, ".tmp-…" is a write under way, and ".statesrv" in the top
-// directory is locked while a process has it open.
+// directory's flock, ".tmp-…" is a write under way, ".spare-…" is the file that the
+// next swap writes to, and ".statesrv" in the top directory is locked while a
+// process has it open.
 package dir
 
 import (
@@ -80,7 +82,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 	if err := check(ctx, key); err != nil {
 		return store.Record{}, err
 	}
-	data, err := s.root.ReadFile(key)
+	data, err := s.readCurrent(ctx, key)
 	if err != nil {
 		return store.Record{}, fmt.Errorf("get %s: %w", key, typed(err))
 	}

@@ -2,6 +2,7 @@ package dir
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,29 +17,22 @@ func (s *Store) Files(ctx context.Context, dir string, fn func(store.Files) erro
 	if err := check(ctx, dir); err != nil {
 		return err
 	}
-	if err := s.makeDir(dir); err != nil {
+	p, err := s.make(dir)
+	if err != nil {
 		return fmt.Errorf("files of %s: %w", dir, err)
 	}
-	return s.locked(ctx, dir, func() error { return fn(files{s, dir}) })
+	defer p.Close()
+	return p.locked(ctx, func() error { return fn(files{p}) })
 }
 
 // files are the plain files of one directory, whose flock is held.
-type files struct {
-	s   *Store
-	dir string
-}
-
-func (f files) key(name string) (string, error) {
-	key := f.dir + "/" + name
-	return key, store.CheckKey(key)
-}
+type files struct{ place }
 
 func (f files) Tail(name string, n int64) ([]byte, error) {
-	key, err := f.key(name)
-	if err != nil {
+	if err := store.CheckKey(name); err != nil {
 		return nil, err
 	}
-	file, err := f.s.root.Open(key)
+	file, err := f.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -60,41 +54,34 @@ func tail(file *os.File, n int64) ([]byte, error) {
 }
 
 func (f files) Put(name string, data io.Reader) error {
-	key, err := f.key(name)
-	if err != nil {
+	if err := store.CheckKey(name); err != nil {
 		return err
 	}
-	temp := tempName(key)
-	defer f.s.root.Remove(temp)
-	if err := f.s.write(temp, data); err != nil {
+	temp := tempPrefix + rand.Text()
+	defer f.place.Remove(temp)
+	if err := f.write(temp, data); err != nil {
 		return err
 	}
-	return f.s.root.Rename(temp, key)
+	return f.place.Rename(temp, name)
 }
 
 func (f files) Link(from, name string) error {
-	src, err := f.key(from)
-	if err != nil {
+	if err := errors.Join(store.CheckKey(from), store.CheckKey(name)); err != nil {
 		return err
 	}
-	dst, err := f.key(name)
-	if err != nil {
-		return err
-	}
-	temp := tempName(dst)
-	if err := f.s.root.Link(src, temp); err != nil {
+	temp := tempPrefix + rand.Text()
+	if err := f.place.Link(from, temp); err != nil {
 		return typed(err)
 	}
-	defer f.s.root.Remove(temp) // rename leaves it if both are one file already
-	return errors.Join(f.s.root.Chmod(temp, 0o400), f.s.root.Rename(temp, dst))
+	defer f.place.Remove(temp) // rename leaves it if both are one file already
+	return errors.Join(f.Chmod(temp, 0o400), f.place.Rename(temp, name))
 }
 
 func (f files) Extend(name, tail string, data []byte) error {
-	key, err := f.key(name)
-	if err != nil {
+	if err := store.CheckKey(name); err != nil {
 		return err
 	}
-	file, err := f.s.root.OpenFile(key, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := f.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -128,24 +115,18 @@ func extend(file *os.File, tail string, data []byte) error {
 }
 
 func (f files) Remove(name string) error {
-	key, err := f.key(name)
-	if err != nil {
+	if err := store.CheckKey(name); err != nil {
 		return err
 	}
-	if err := f.s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.place.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
 func (f files) Rename(from, to string) error {
-	src, err := f.key(from)
-	if err != nil {
+	if err := errors.Join(store.CheckKey(from), store.CheckKey(to)); err != nil {
 		return err
 	}
-	dst, err := f.key(to)
-	if err != nil {
-		return err
-	}
-	return f.s.root.Rename(src, dst)
+	return f.place.Rename(from, to)
 }

@@ -45,11 +45,11 @@ func tryFlock(f *os.File, mode int) (bool, error) {
 	}
 }
 
-// locked runs fn while holding the flock of the directory dir.
-func (s *Store) locked(ctx context.Context, dir string, fn func() error) error {
-	f, err := s.root.OpenFile(dir+"/.lock", os.O_CREATE|os.O_RDWR, 0o600)
+// locked runs fn while holding the flock of the directory.
+func (p place) locked(ctx context.Context, fn func() error) error {
+	f, err := p.OpenFile(".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return typed(err)
+		return err
 	}
 	defer f.Close() // which unlocks it
 	if err := flock(ctx, f, exclusive); err != nil {

@@ -47,17 +47,24 @@ func (s *Store) Sync(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(key, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", key, err)
-	}
-	if err := errors.Join(s.step("fsync", key, f.Sync), f.Close(), s.syncDir(path.Dir(key))); err != nil {
+	err := s.sync(key)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("sync %s: %w", key, err)
 	}
 	return nil
+}
+
+func (s *Store) sync(key string) error {
+	p, err := s.at(path.Dir(key))
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	f, err := p.OpenFile(path.Base(key), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.step("fsync", key, f.Sync), f.Close(), p.sync())
 }
 
 // Lines implements store.Log. A cursor is the offset of the next line.

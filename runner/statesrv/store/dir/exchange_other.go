@@ -1,0 +1,5 @@
+//go:build !linux
+
+package dir
+
+func (place) exchange(_, _ string) error { return errNoExchange }

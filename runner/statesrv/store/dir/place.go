@@ -1,0 +1,85 @@
+package dir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// place is one directory, open for the length of one operation: else each of its
+// steps would look up the path again. It is not kept longer, for a person may
+// replace a directory at any time.
+type place struct {
+	*os.Root
+	s   *Store
+	dir string
+}
+
+// at opens a directory that exists.
+func (s *Store) at(dir string) (place, error) {
+	root, err := s.root.OpenRoot(dir)
+	return place{root, s, dir}, err
+}
+
+// make opens a directory, which it makes if needed.
+func (s *Store) make(dir string) (place, error) {
+	if err := s.makeDir(dir); err != nil {
+		return place{}, err
+	}
+	p, err := s.at(dir)
+	if errors.Is(err, fs.ErrNotExist) { // somebody removed it
+		s.forget(dir)
+		if err := s.makeDir(dir); err != nil {
+			return place{}, err
+		}
+		return s.at(dir)
+	}
+	return p, err
+}
+
+// makeDir makes dir and its parents durably, once for each process: a directory
+// that is there may have been made by a process that died before its fsync.
+func (s *Store) makeDir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if _, ok := s.known.Load(dir); ok {
+		return nil
+	}
+	parent := path.Dir(dir)
+	if err := s.makeDir(parent); err != nil {
+		return err
+	}
+	err := s.step("mkdir", dir, func() error { return s.root.Mkdir(dir, 0o700) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	p, err := s.at(parent)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := p.sync(); err != nil {
+		return err
+	}
+	s.known.Store(dir, nil)
+	return nil
+}
+
+func (s *Store) forget(dir string) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		s.known.Delete(dir)
+	}
+}
+
+// sync makes the names in the directory durable.
+func (p place) sync() error {
+	f, err := p.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.s.step("fsync directory", p.dir, f.Sync), f.Close())
+}
+
+func (p place) key(name string) string { return path.Join(p.dir, name) }
