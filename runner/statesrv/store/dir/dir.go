@@ -36,7 +36,7 @@ type Options struct {
 	// MustExist refuses a directory that is not there instead of making it.
 	MustExist bool
 	// Fault, if set, is called before each step of a write ("mkdir", "write",
-	// "fsync", "link", "rename", "fsync directory") with the key concerned; its
+	// "fsync", "link", "exchange", "rename", "fsync directory") with the key concerned; its
 	// error becomes the step's. It exists for tests of failing disks.
 	Fault func(step, key string) error
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,25 +103,36 @@ func TestFailingDisk(t *testing.T) {
 			create(t, s, "a/b", "y")
 		})
 	}
-	for _, step := range []string{"write", "fsync", "rename", "fsync directory"} {
-		t.Run("swap/"+step, func(t *testing.T) {
-			path, fail := t.TempDir(), false
-			s := open(t, path, dir.Options{Fault: faultAt(step, &fail)})
-			rev := create(t, s, "a/b", "old")
-			fail = true
-			if _, err := s.Swap(t.Context(), "a/b", rev, []byte("new")); !errors.Is(err, errDisk) {
-				t.Errorf("error = %v, want the disk's", err)
-			}
-			if rec, err := s.Get(t.Context(), "a/b"); string(rec.Data) != "old" || rec.Revision != rev {
-				t.Errorf("record is %q, %v, want the old one", rec.Data, err)
-			}
-			wantNoTemp(t, path)
-			fail = false
-			if _, err := s.Swap(t.Context(), "a/b", rev, []byte("new")); err != nil {
-				t.Error(err)
-			}
-		})
+	for _, step := range []string{"write", "fsync", "exchange", "fsync directory"} {
+		for _, spare := range []bool{false, true} {
+			t.Run(fmt.Sprintf("swap/%s/spare=%v", step, spare), func(t *testing.T) { failSwap(t, step, spare) })
+		}
 	}
+}
+
+func failSwap(t *testing.T, step string, spare bool) {
+	path, fail := t.TempDir(), false
+	s := open(t, path, dir.Options{Fault: faultAt(step, &fail)})
+	rev := create(t, s, "a/b", "first and longer")
+	if spare {
+		rev = swap(t, s, "a/b", rev, "old")
+	}
+	old, err := s.Get(t.Context(), "a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fail = true
+	if _, err := s.Swap(t.Context(), "a/b", rev, []byte("new")); !errors.Is(err, errDisk) {
+		t.Errorf("error = %v, want the disk's", err)
+	}
+	rec, err := s.Get(t.Context(), "a/b")
+	if diff := cmp.Diff(old, rec); diff != "" || err != nil {
+		t.Errorf("%v, record (-old +now):\n%s", err, diff)
+	}
+	wantNoTemp(t, path)
+	fail = false
+	rev = swap(t, s, "a/b", rev, "new")
+	swap(t, s, "a/b", rev, "newer")
 }
 
 // TestSteps: a record is durable only if nothing of this is left out.
@@ -140,7 +152,7 @@ func TestSteps(t *testing.T) {
 	if _, err := s.Swap(t.Context(), "a/versions/1", rev, []byte("y")); err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"write a/versions/1", "fsync a/versions/1", "rename a/versions/1", "fsync directory a/versions"}
+	want = []string{"write a/versions/1", "fsync a/versions/1", "exchange a/versions/1", "fsync directory a/versions"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("swap (-want +got):\n%s", diff)
 	}
@@ -281,11 +293,25 @@ func TestDirectoryRemovedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, s, "a/head", "y")
+	create(t, s, "a/versions/1", "x")
+	if err := os.RemoveAll(filepath.Join(path, "a")); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "a/versions/1", "y")
 }
 
-func create(t *testing.T, s store.Store, key, data string) store.Revision {
+func create(t *testing.T, s *dir.Store, key, data string) store.Revision {
 	t.Helper()
 	rev, err := s.Create(t.Context(), key, []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rev
+}
+
+func swap(t *testing.T, s *dir.Store, key string, old store.Revision, data string) store.Revision {
+	t.Helper()
+	rev, err := s.Swap(t.Context(), key, old, []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (p place) swapSpare(name string, data []byte) (done bool, err error) {
 		return true, err
 	}
 	exchange := func() error { return p.exchange(spare, name) }
-	err = p.s.step("rename", p.key(name), exchange)
+	err = p.s.step("exchange", p.key(name), exchange)
 	if errors.Is(err, errNoExchange) {
 		return false, nil
 	}
@@ -108,14 +108,11 @@ func (p place) swapNew(name string, now, data []byte) error {
 		return err
 	}
 	defer p.Remove(temp)
-	rename := func() error {
-		err := p.exchange(temp, name)
-		if errors.Is(err, errNoExchange) {
-			return p.Rename(temp, name)
-		}
-		return err
+	err = p.s.step("exchange", p.key(name), func() error { return p.exchange(temp, name) })
+	if errors.Is(err, errNoExchange) {
+		err = p.s.step("rename", p.key(name), func() error { return p.Rename(temp, name) })
 	}
-	if err := p.s.step("rename", p.key(name), rename); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := p.sync(); err != nil {
