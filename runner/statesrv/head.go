@@ -56,6 +56,9 @@ func (s *States) load(ctx context.Context, name string) (*head, store.Revision, 
 	if err != nil {
 		return nil, "", err
 	}
+	if h, ok := s.heads.get(name, rec.Revision); ok {
+		return h, rec.Revision, nil
+	}
 	var h head
 	if err := json.Unmarshal(rec.Data, &h); err != nil {
 		return nil, "", fmt.Errorf("state %s: its head record is damaged: %w", name, err)
@@ -126,9 +129,12 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 		return err
 	}
 	if rev == "" {
-		_, err = s.store.Create(ctx, headKey(name), data)
+		rev, err = s.store.Create(ctx, headKey(name), data)
 	} else {
-		_, err = s.store.Swap(ctx, headKey(name), rev, data)
+		rev, err = s.store.Swap(ctx, headKey(name), rev, data)
+	}
+	if err == nil {
+		s.heads.put(name, rev, h)
 	}
 	for _, open := range []error{store.ErrUnknown, store.ErrConflict, store.ErrExists} {
 		if errors.Is(err, open) {

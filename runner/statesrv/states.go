@@ -36,6 +36,7 @@ type States struct {
 	log   store.Log
 	rules Rules
 	names keyedLock
+	heads headCache
 	// healed has, by name, the ID of a head whose events are all in the log.
 	healed sync.Map
 }

@@ -121,12 +121,12 @@ func (b *bodyWriter) store(ctx context.Context, number int) (string, error) {
 	}
 	b.remove(ctx)
 	file := bodyName(number)
-	_, err := b.states.store.Create(ctx, bodyKey(b.name, file), b.data)
+	err := store.Keep(ctx, b.states.store, bodyKey(b.name, file), b.data)
 	if errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrUnknown) {
 		// Another writer is at it, or died at it: stay out of its way. What is
 		// left behind is swept when nothing refers to it.
 		file = fmt.Sprintf("%06d-%s.tfstate", number, strings.ToLower(rand.Text()[:8]))
-		_, err = b.states.store.Create(ctx, bodyKey(b.name, file), b.data)
+		err = store.Keep(ctx, b.states.store, bodyKey(b.name, file), b.data)
 	}
 	if err != nil {
 		return "", err

@@ -16,13 +16,21 @@ const tempPrefix = ".tmp-"
 
 // Create implements store.Store by link(2), which fails if the name is taken.
 func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := s.Keep(ctx, key, data); err != nil {
 		return "", err
 	}
-	if err := s.create(key, data); err != nil {
-		return "", fmt.Errorf("create %s: %w", key, typed(err))
-	}
 	return revision(data), nil
+}
+
+// Keep implements store.Keeper: the digest of a large value is not needed.
+func (s *Store) Keep(ctx context.Context, key string, data []byte) error {
+	if err := check(ctx, key); err != nil {
+		return err
+	}
+	if err := s.create(key, data); err != nil {
+		return fmt.Errorf("create %s: %w", key, typed(err))
+	}
+	return nil
 }
 
 func (s *Store) create(key string, data []byte) error {
