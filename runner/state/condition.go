@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/captf/captf-runner/runner/result"
@@ -34,10 +33,7 @@ func Readable(err error) Condition {
 	if err == nil {
 		return c
 	}
-	reason := Unavailable
-	if e := (*Error)(nil); errors.As(err, &e) {
-		reason = e.Reason
-	}
+	reason := ReasonOf(err)
 	c.Status, c.Reason = reason.ConditionStatus(), string(reason)
 	c.Message = result.Cut(result.Plain(err.Error()), MaxMessage)
 	return c

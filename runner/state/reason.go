@@ -1,6 +1,9 @@
 package state
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Reason is why a state cannot be read or trusted: the reason of the
 // StateReadable condition. It is an error, so that errors.Is(err,
@@ -60,6 +63,17 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s: %v", e.Reason, e.Err)
 	}
 	return fmt.Sprintf("%s: secret %s: %v", e.Reason, e.Secret, e.Err)
+}
+
+// ReasonOf returns the reason of an error: [Unavailable] if it has none, as one of the API server, and empty for nil.
+func ReasonOf(err error) Reason {
+	if err == nil {
+		return ""
+	}
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Reason
+	}
+	return Unavailable
 }
 
 // Unwrap returns the reason and the cause.
