@@ -71,9 +71,9 @@ func (f *fixture) wantRescued(t *testing.T, o outcome, state []byte) {
 }
 
 // wantNothingToDo runs an apply that finds all as it should be.
-func (f *fixture) wantNothingToDo(t *testing.T) outcome {
+func (f *fixture) wantNothingToDo(t *testing.T, flags ...string) outcome {
 	t.Helper()
-	o := f.must(t, 0, "apply", "--lock-timeout", "0")
+	o := f.must(t, 0, "apply", append(flags, "--lock-timeout", "0")...)
 	wantChanges(t, o, result.Changes{})
 	f.wantState(t, both...)
 	return o
