@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -68,4 +69,36 @@ func about(resource string) func(*http.Request) bool {
 // writesSecret matches the requests with which a state is saved into its Secret.
 func (k *kubernetes) writesSecret(r *http.Request) bool {
 	return r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/secrets/"+naming.StateSecret(k.suffix, 0))
+}
+
+// TestHungCluster has the API server stop answering in the middle of an apply: the run that is stopped ends inside its
+// budget, and says which lock its child could not release and what may be there without a state.
+func TestHungCluster(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f, k, h := faultyCluster(t, runtime)
+		f.slow(t, "5m", false)
+		l := f.start(t, "apply", "--lock-timeout", "0", "--stop-timeout", stopBudget.String())
+		l.says(t, creatingFirst)
+		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
+		h.harms(when(everything, hangs))
+		l.signal(t, syscall.SIGTERM)
+		o := l.finish(t)
+		l.insideBudget(t, stopBudget)
+		wantInterrupted(t, o, "apply")
+		wantInFlight(t, o, "probe_file.first")
+		if id := k.holder(t); id == "" || o.result.Lock.ID != id || o.result.Lock.Released {
+			t.Errorf("lock = %+v, it is held by %q\n%s", o.result.Lock, id, o)
+		}
+	})
+}
+
+// TestHungEvents has an API server that answers everything but events: the run does not wait for them.
+func TestHungEvents(t *testing.T) {
+	t.Parallel()
+	f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+	h.harms(when(about("events"), hangs))
+	f.must(t, 0, "apply", "--event-object", "v1/ConfigMap/"+k.object.Namespace+"/x/uid")
+	f.wantState(t, both...)
 }

@@ -17,7 +17,7 @@ func TestPushError(t *testing.T) {
 		{"newer serial", "cannot import state with serial 3 over\nnewer state with serial 5", true, true},
 		{"same serial", "cannot overwrite existing state with serial 5 with a different state that has the same serial", true, true},
 		{"conflict of a state server", "Error saving state: HTTP error: 409", true, true},
-		{"no right", `secrets "tfstate-default-x" is forbidden: User "u" cannot update resource "secrets"`, false, true},
+		{"no right", `secrets "tfstate-default-x" is forbidden: User "u" cannot update resource "secrets"`, false, false},
 		{"too large for a Secret", `Secret "tfstate-default-x" is invalid: data: Too long: must have at most 1048576 bytes`, false, true},
 		{"too large for a state server", "HTTP error: 413", false, true},
 		{"wrong password", "HTTP error: 401", false, true},

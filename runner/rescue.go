@@ -159,10 +159,17 @@ var refused = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
 })
 
-// hopeless are the messages of a push that no repetition changes: no right to write, or a state that is too large.
+// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
 var hopeless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`is forbidden: |Too long: must have at most|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+	return regexp.MustCompile(`Too long: must have at most|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
 })
+
+// errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,
+// until it has read the roles.
+var errForbidden = errors.New("forbidden")
+
+// forbiddenTime is how long a push that is forbidden is repeated.
+const forbiddenTime = 10 * time.Second
 
 // pushError sorts the message of a push that failed into what is worth another try and what is not.
 func pushError(text string) error {
@@ -172,6 +179,8 @@ func pushError(text string) error {
 		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
 	case hopeless().MatchString(text):
 		return backoff.Permanent(err)
+	case strings.Contains(text, "is forbidden: "):
+		return fmt.Errorf("%w: %w", errForbidden, err)
 	}
 	return err
 }
@@ -183,10 +192,14 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
 	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
 	defer end()
-	attempt := 0
+	attempt, start := 0, time.Now()
 	once := func() error {
 		attempt++
-		return r.pushOnce(ctx, stop, state, attempt)
+		err := r.pushOnce(ctx, stop, state, attempt)
+		if errors.Is(err, errForbidden) && time.Since(start) > forbiddenTime {
+			return backoff.Permanent(err)
+		}
+		return err
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
 	return backoff.Retry(once, backoff.WithContext(policy, ctx))
