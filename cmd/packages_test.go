@@ -92,6 +92,14 @@ var commands = []command{
 			"github.com/prometheus/common",
 			"github.com/prometheus/procfs",
 			"google.golang.org/protobuf",
+			// what explain brings
+			"github.com/agext/levenshtein",
+			"github.com/apparentlymart/go-textseg/v15",
+			"github.com/google/go-cmp",
+			"github.com/hashicorp/hcl/v2",
+			"github.com/mitchellh/go-wordwrap",
+			"github.com/zclconf/go-cty",
+			"golang.org/x/text",
 			// what the S3 store brings
 			"github.com/aws/aws-sdk-go-v2",
 			"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",

@@ -64,6 +64,8 @@ func commands() []command {
 		{"restore", "ADDRESS --version K", "make an old version the current one", (*App).restore},
 		{"force-unlock", "ADDRESS --id ID", "break a lock whose holder is gone", (*App).forceUnlock},
 		{"ls", "ADDRESS", "list the states", (*App).list},
+		{"diff", "ADDRESS A B", "compare two versions; sensitive values are not shown", (*App).diff},
+		{"explain", "FILE|ADDRESS", "tell what is in a state, and what to check before it is changed", (*App).explain},
 		{"hash-password", "", "read a password and print its hash for --users", (*App).hashPassword},
 		{"version", "", "print the version of this program", (*App).version},
 	}
