@@ -1,0 +1,125 @@
+package torture
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The faults that the table of combinations that cannot exist names.
+const (
+	killChild    = "SIGKILL-child"
+	killProvider = "SIGKILL-provider"
+	killRunner   = "SIGKILL-runner" // alone: its child is told by the kernel, and ends by itself
+	killPod      = "SIGKILL-pod"    // the runner is PID 1: everything ends with it
+	stopServer   = "server-stopped"
+	serverErrors = "server-500"
+	hangServer   = "server-hangs"
+	fullDisk     = "disk-full"
+)
+
+// fault is what is done to a run.
+type fault struct {
+	name   string
+	strike func(*trial)
+	after  func(*trial) // once the run was let go on
+	heal   func(*trial) // once it has ended
+}
+
+var faults = []fault{
+	{name: "SIGTERM-runner", strike: func(tr *trial) { tr.stop(tr.job.pid, unix.SIGTERM) }},
+	{name: "SIGINT-group", strike: func(tr *trial) { tr.stop(-tr.job.pid, unix.SIGINT) }},
+	{name: killChild, strike: func(tr *trial) { tr.kill(tr.job.children()) }},
+	{name: killRunner, strike: (*trial).killRunner},
+	{name: killPod, strike: (*trial).killRunner},
+	{name: killProvider, strike: func(tr *trial) { tr.kill(tr.job.providers()) }},
+	{name: stopServer, strike: (*trial).stopAPI, after: (*trial).startAPI},
+	{name: serverErrors, strike: func(tr *trial) { tr.proxy.play(fails) }, heal: (*trial).healServer},
+	{name: hangServer, strike: (*trial).hang, heal: (*trial).healServer},
+	{name: fullDisk, strike: (*trial).fillDisk},
+}
+
+func (c cell) strike() fault {
+	for _, f := range faults {
+		if f.name == c.fault {
+			return f
+		}
+	}
+	panic("no fault " + c.fault)
+}
+
+// kills tells whether the runner itself is killed.
+func (c cell) kills() bool { return c.fault == killRunner || c.fault == killPod }
+
+// stop sends a signal and waits until the runner has seen it.
+func (tr *trial) stop(pid int, s syscall.Signal) {
+	if err := unix.Kill(pid, s); err != nil {
+		tr.t.Fatal(err)
+	}
+	if !await(10*time.Second, func() bool { return strings.Contains(tr.job.log(), "asked to stop") }) {
+		tr.t.Fatalf("the runner has not seen the signal:\n%s", tr.job.log())
+	}
+}
+
+// kill ends processes, and gives the servers time to notice that they are gone.
+func (tr *trial) kill(victims []process) {
+	if len(victims) == 0 {
+		tr.t.Fatalf("nothing to kill among %v:\n%s", tr.job.others(), tr.job.log())
+	}
+	for _, p := range victims {
+		if err := unix.Kill(p.pid, unix.SIGKILL); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+}
+
+func (tr *trial) killRunner() {
+	if err := tr.job.cmd.Process.Kill(); err != nil {
+		tr.t.Fatal(err)
+	}
+	<-tr.job.gone
+	time.Sleep(100 * time.Millisecond)
+}
+
+func (tr *trial) healServer() { tr.proxy.heal() }
+
+// hang has the server answer nothing any more. What ends such a run is a deadline: it stops it by a SIGTERM.
+func (tr *trial) hang() {
+	tr.proxy.play(hangs)
+	tr.background(func() {
+		time.Sleep(time.Second)
+		_ = unix.Kill(tr.job.pid, unix.SIGTERM)
+	})
+}
+
+// fillDisk leaves no room for a single byte in the working directory.
+func (tr *trial) fillDisk() {
+	file, err := os.Create(filepath.Join(tr.disk, "filler"))
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		tr.t.Fatal(err)
+	}
+	_ = file.Close()
+}
+
+// stopAPI kills the API server, and cuts the connections to it.
+func (tr *trial) stopAPI() {
+	tr.proxy.down()
+	tr.store.(*kubeStore).server.StopAPI()
+}
+
+// startAPI starts it again at once, which takes seconds.
+func (tr *trial) startAPI() {
+	if err := tr.store.(*kubeStore).server.StartAPI(); err != nil {
+		tr.t.Fatal(err)
+	}
+	tr.proxy.up(tr.t)
+}

@@ -1,0 +1,118 @@
+package torture
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// TestKillMatrix strikes a run with each fault at each moment. One ordinary run later nothing may be lost.
+func TestKillMatrix(t *testing.T) {
+	cells := possible()
+	if whole {
+		printImpossible()
+	} else {
+		cells = chosen(cells)
+	}
+	servers := servers{statesrv: startStatesrv(t)}
+	var board board
+	t.Run("cells", func(t *testing.T) {
+		for _, c := range cells {
+			if c.fault != stopServer {
+				t.Run(c.String(), func(t *testing.T) {
+					t.Parallel()
+					board.test(t, c, servers)
+				})
+			}
+		}
+	})
+	// The API server is everybody's: nothing else may run while it is down.
+	t.Run("outages", func(t *testing.T) {
+		for _, c := range cells {
+			if c.fault == stopServer {
+				t.Run(c.String(), func(t *testing.T) { board.test(t, c, servers) })
+			}
+		}
+	})
+	fmt.Println(board.String())
+}
+
+// board counts.
+type board struct {
+	mu         sync.Mutex
+	run, clean int
+}
+
+func (b *board) String() string { return fmt.Sprintf("cells run %d, cells clean %d", b.run, b.clean) }
+
+func (b *board) test(t *testing.T, c cell, servers servers) {
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.run++
+		if !t.Failed() {
+			b.clean++
+		}
+	})
+	newTrial(t, c, servers).test()
+}
+
+// test is the whole course of a cell.
+func (tr *trial) test() {
+	tr.seed()
+	seeded := parseState(tr.t, tr.store.state(tr.t))
+	struck := tr.suffer()
+	between := parseState(tr.t, tr.store.state(tr.t))
+	between.follows(tr.t, seeded)
+	tr.checkEnding(struck, between)
+	tr.accountFor("after the fault", between, struck)
+	next := tr.next()
+	state := parseState(tr.t, tr.store.state(tr.t))
+	state.follows(tr.t, between)
+	tr.accountFor("in the end", state, struck, next)
+	for _, address := range addresses {
+		if state.has(address) != 1 {
+			tr.t.Errorf("%s is in the state %d times", address, state.has(address))
+		}
+	}
+	if l := tr.store.held(tr.t); l.Held() {
+		tr.t.Errorf("the lock is still held, by %s", l.Info)
+	}
+	if tr.t.Failed() {
+		tr.t.Logf("the run with the fault: exit %d, result %s\n%s\nthe next one: exit %d, result %s\n%s",
+			struck.code, struck.document, struck.log, next.code, next.document, next.log)
+	}
+}
+
+// checkEnding looks at what the run with the fault says about itself.
+func (tr *trial) checkEnding(e ending, state document) {
+	tr.t.Helper()
+	switch {
+	case e.result == nil:
+		if !tr.kills() {
+			tr.t.Error("it left no result")
+		}
+		return
+	case e.result.Succeeded():
+		for _, address := range addresses {
+			if state.has(address) != 1 {
+				tr.t.Errorf("the result reads as success, and %s is in the state %d times", address, state.has(address))
+			}
+		}
+	}
+	if tr.kills() || tr.fault == fullDisk && tr.moment == atResult { // it cannot be written any more
+		return
+	}
+	if e.result.Partial || e.code != e.result.ExitCode() {
+		tr.t.Errorf("exit %d, and the result stands for %d, partial %v", e.code, e.result.ExitCode(), e.result.Partial)
+	}
+}
+
+// printImpossible is the table of what the matrix leaves out.
+func printImpossible() {
+	for _, c := range combinations() {
+		if reason := impossible(c); reason != "" {
+			fmt.Printf("cannot exist: %s: %s\n", c, reason)
+		}
+	}
+}

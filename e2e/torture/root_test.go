@@ -1,0 +1,27 @@
+package torture
+
+// oneResource is what the state of a cell begins with.
+const oneResource = `
+terraform {
+  required_providers {
+    probe = { source = "example.test/captf/probe" }
+  }
+}
+variable "files" { type = string }
+resource "probe_file" "first" {
+  path    = "${var.files}/first"
+  content = "one"
+}
+`
+
+// twoMore are made one after the other.
+const twoMore = `
+resource "probe_file" "second" {
+  path    = "${var.files}/second"
+  content = probe_file.first.content
+}
+resource "probe_file" "third" {
+  path    = "${var.files}/third"
+  content = probe_file.second.content
+}
+`
