@@ -56,10 +56,12 @@ func (tr *trial) resultGate() *gate {
 	unlock := tr.proxy.hold(tr.store.request(atUnlock))
 	unlock.open()
 	tr.background(func() {
-		select {
-		case <-unlock.reached:
-		case <-tr.t.Context().Done():
-			return
+		for _, happened := range []chan struct{}{tr.started, unlock.reached} {
+			select {
+			case <-happened:
+			case <-tr.t.Context().Done():
+				return
+			}
 		}
 		for len(tr.job.others()) > 0 {
 			if !tr.nap() {

@@ -40,7 +40,7 @@ func openKube(t *testing.T, name string) (*kubeStore, *proxy) {
 		t.Fatal(err)
 	}
 	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.CertificateAuthorityData = p.url(), nil
+		cluster.Server, cluster.CertificateAuthorityData = p.url(), p.ca
 	}
 	if err := clientcmd.WriteToFile(*config, s.kubeconfig); err != nil {
 		t.Fatal(err)

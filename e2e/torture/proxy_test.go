@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"sync"
@@ -22,6 +24,8 @@ type match func(r *http.Request, body []byte) bool
 type proxy struct {
 	target  *httputil.ReverseProxy
 	address string
+	tls     *tls.Config // nil: plain HTTP
+	ca      []byte      // what a client checks it by, PEM
 
 	mu     sync.Mutex
 	server *http.Server
@@ -44,6 +48,7 @@ func newProxy(t *testing.T, server string, ca []byte) *proxy {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM(ca)
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+		p.certify()
 	}
 	p.target.Transport = transport
 	p.up(t)
@@ -55,8 +60,21 @@ func newProxy(t *testing.T, server string, ca []byte) *proxy {
 	return p
 }
 
+// certify gives it a certificate: to an API server without one, a client sends no token.
+func (p *proxy) certify() {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	p.tls = &tls.Config{Certificates: s.TLS.Certificates}
+	p.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
 // url is where the proxy is reached.
-func (p *proxy) url() string { return "http://" + p.address }
+func (p *proxy) url() string {
+	if p.tls != nil {
+		return "https://" + p.address
+	}
+	return "http://" + p.address
+}
 
 // up listens, always on the same port.
 func (p *proxy) up(t *testing.T) {
@@ -66,6 +84,9 @@ func (p *proxy) up(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.address = listener.Addr().String()
+	if p.tls != nil {
+		listener = tls.NewListener(listener, p.tls)
+	}
 	p.server = &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0)}
 	go func(s *http.Server) { _ = s.Serve(listener) }(p.server)
 }

@@ -21,6 +21,10 @@ import (
 const (
 	reachTimeout = 2 * time.Minute // to come to the moment of the fault
 	endTimeout   = 3 * time.Minute // to end after it
+
+	// settleTime is how long the runner has to read what its child printed before the moment, and to note it in the
+	// result. The probe makes a resource at once; what is behind a real provider does not.
+	settleTime = 50 * time.Millisecond
 )
 
 // deadID is the lock of a run that is long gone.
@@ -38,9 +42,10 @@ type trial struct {
 	ledger, rescue, result    string
 	binary, runtime           string
 
-	job   *job
-	pipe  *fullPipe // in place of a result file
-	tasks sync.WaitGroup
+	job     *job
+	started chan struct{} // closed when job is set
+	pipe    *fullPipe     // in place of a result file
+	tasks   sync.WaitGroup
 }
 
 func newTrial(t *testing.T, c cell, servers servers) *trial {
@@ -49,7 +54,7 @@ func newTrial(t *testing.T, c cell, servers servers) *trial {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	tr := &trial{
 		cell: c, t: t, dir: dir, config: in("config"), files: in("files"), gates: in("gates"), disk: in("disk"),
-		ledger: in("ledger"), rescue: in("rescue"), result: in("result.json"),
+		started: make(chan struct{}), ledger: in("ledger"), rescue: in("rescue"), result: in("result.json"),
 		binary: tools.Build(t, "./cmd/captf-runner"), runtime: tools.Bin(t, c.runtime),
 	}
 	for _, dir := range []string{tr.config, tr.files, tr.gates, tr.disk, tr.rescue} {
@@ -157,6 +162,7 @@ func (tr *trial) suffer() ending {
 	g := tr.arm()
 	defer g.open()
 	tr.job = start(tr.t, tr.command(filepath.Join(tr.disk, "work"), tr.result, tr.flags()...), tr.fault == killPod, filepath.Join(tr.dir, "first.log"))
+	close(tr.started)
 	select {
 	case <-g.reached:
 	case <-tr.job.gone:
@@ -165,6 +171,7 @@ func (tr *trial) suffer() ending {
 		tr.t.Fatalf("the moment has not come:\n%s", tr.job.log())
 	}
 	tr.checkTable()
+	time.Sleep(settleTime)
 	f := tr.cell.strike()
 	f.strike(tr)
 	g.open()
