@@ -16,7 +16,7 @@ BINARIES := captf-runner statesrv
 # The folder that the commands are built into.
 BIN ?= bin
 
-.PHONY: help build test race lint bench demo tools image e2e clean $(BINARIES)
+.PHONY: help build test race torture lint bench demo tools image e2e clean $(BINARIES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ tools: ## build the pinned test tools (about 35 minutes once, then cached)
 
 test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
 	scripts/test.sh
+
+torture: tools ## kill, stop and starve runs at every moment, and look for what was lost (about an hour, as root)
+	scripts/torture.sh
 
 lint: ## gofmt, go vet and staticcheck
 	scripts/lint.sh
