@@ -92,12 +92,30 @@ func newFullPipe(t *testing.T, path string) *fullPipe {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = file.Close() })
-	// With no more time to write than now, a write puts in what there is room for.
-	_ = file.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
-	if _, err := file.Write(make([]byte, 1<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := fill(file); err != nil {
 		t.Fatalf("fill %s: %v", path, err)
 	}
 	return &fullPipe{file: file, done: make(chan struct{})}
+}
+
+// fill writes until there is no room for a single byte.
+func fill(pipe *os.File) error {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		for _, size := range []int{os.Getpagesize(), 1} {
+			for failed = nil; failed == nil; {
+				_, failed = unix.Write(int(fd), make([]byte, size))
+			}
+		}
+	})
+	if errors.Is(failed, unix.EAGAIN) {
+		failed = nil
+	}
+	return errors.Join(err, failed)
 }
 
 // empty begins to read the pipe.
