@@ -33,4 +33,4 @@ echo
 table Apply "shell-ms runner-ms ratio cpu-ratio"
 table Start start-ms
 table Footprint "binary-bytes resident-KiB"
-go test -run '^$' -bench Read -count 1 ./runner/state
+go test -run '^$' -bench Read -benchtime 15x -count 1 ./runner/state

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -91,7 +92,7 @@ func source(data ...[]byte) Source {
 
 // BenchmarkRead reads the same bytes three ways in turns: decompressed only,
 // summarised, and unmarshalled into the structs that most readers use. It reports
-// the best time of each, and what the other two take in terms of gunzip alone.
+// the best computing time of each, and what the other two take in terms of gunzip alone.
 func BenchmarkRead(b *testing.B) {
 	doc := bigState(16 << 20)
 	data := gz(doc)
@@ -116,13 +117,41 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(unmarshal.Seconds()/summary.Seconds(), "unmarshal/summary")
 }
 
-func timed(b *testing.B, f func() error) time.Duration {
+// BenchmarkReadMemory summarises states of growing size. It reports what that allocates, all in all, which is more than
+// it has at any moment, and how much of it is gunzip's, which makes new tables for every block.
+func BenchmarkReadMemory(b *testing.B) {
+	for _, mib := range []int{1, 16, 64} {
+		b.Run(fmt.Sprintf("%d-MiB", mib), func(b *testing.B) {
+			data := gzLevel(bigState(mib<<20-1<<15), gzip.BestSpeed)
+			var gunzip, summary uint64
+			for b.Loop() {
+				gunzip += allocated(b, func() error { return decompress(data, io.Discard) })
+				summary += allocated(b, func() error { _, err := source(data).Read(); return err })
+			}
+			b.ReportMetric(float64(summary)/float64(b.N)/1024, "summary-KiB")
+			b.ReportMetric(float64(gunzip)/float64(b.N)/1024, "of-gunzip-KiB")
+		})
+	}
+}
+
+func allocated(b *testing.B, f func() error) uint64 {
 	b.Helper()
-	start := time.Now()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	if err := f(); err != nil {
 		b.Fatal(err)
 	}
-	return time.Since(start)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func timed(b *testing.B, f func() error) time.Duration {
+	b.Helper()
+	start := cpuTime(b)
+	if err := f(); err != nil {
+		b.Fatal(err)
+	}
+	return cpuTime(b) - start
 }
 
 func decompress(data []byte, w io.Writer) error {
