@@ -342,6 +342,30 @@ func (c *cluster) incomplete(t *testing.T, serial uint64, at time.Time) {
 	}
 }
 
+// TestRemoveInterrupted is interrupted after each Secret: what is left is not offered, and goes next time.
+func TestRemoveInterrupted(t *testing.T) {
+	c := newCluster(t)
+	c.putSplit(t, statetest.State(t, tools.Runtimes(t)[0], oneResource), 3)
+	for n := range 3 {
+		set := c.take(t, true)
+		store := backup.Store{Secrets: &killed{c.Secrets, n}}
+		if err := store.Remove(t.Context(), set); !errors.Is(err, errKilled) {
+			t.Fatalf("got %v", err)
+		}
+		left := c.list(t)
+		if len(left) != 1 || left[0].Complete() != (n == 0) || left[0].Digest != set.Digest {
+			t.Errorf("after %d: %+v", n, left)
+		}
+		c.clock = c.clock.Add(time.Hour)
+		if _, err := c.store.Prune(t.Context(), c.Object, 0); err != nil {
+			t.Fatal(err)
+		}
+		if left := c.list(t); len(left) > 0 {
+			t.Errorf("left after pruning: %+v", left)
+		}
+	}
+}
+
 // TestListOthers has copies of other objects, and Secrets that are called like copies without being one.
 func TestListOthers(t *testing.T) {
 	c := newCluster(t)

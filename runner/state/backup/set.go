@@ -57,6 +57,7 @@ type Set struct {
 	Size int64
 
 	there []int // the parts that are there, in order
+	stray []int // parts of another set by the same name, which was not removed to its end
 }
 
 // Complete reports whether all of its Secrets are there. Only then it may be restored.
@@ -66,9 +67,11 @@ func (s Set) Complete() bool {
 
 // Secrets returns the names of the Secrets that are there, in the order of their chunks. A Job of op restore gets the
 // value of [state.DataKey] of each as the files 0, 1, 2 and so on of its folder restore.
-func (s Set) Secrets() []string {
-	names := make([]string, len(s.there))
-	for i, part := range s.there {
+func (s Set) Secrets() []string { return s.names(s.there) }
+
+func (s Set) names(parts []int) []string {
+	names := make([]string, len(parts))
+	for i, part := range parts {
 		names[i] = s.secret(part)
 	}
 	return names
@@ -97,28 +100,27 @@ func (s Set) CheckLineage(current *state.Summary, asked string) error {
 
 // sets puts the Secrets of copies together, newest first. Secrets that are none are passed over.
 func sets(suffix string, secrets []corev1.Secret) []Set {
-	byName := map[string]*Set{}
+	var parts []piece
 	for i := range secrets {
-		s, part, ok := parse(suffix, &secrets[i])
-		if !ok {
-			continue
-		}
-		known := byName[s.Name]
-		if known == nil {
-			known = &s
-			byName[s.Name] = known
-		}
-		if known.same(s) {
-			known.there = append(known.there, part)
-			known.Size += int64(len(secrets[i].Data[state.DataKey]))
-		} else {
-			known.Parts = 0 // of two sets: never complete
+		if p, ok := parse(suffix, &secrets[i]); ok {
+			parts = append(parts, p)
 		}
 	}
+	slices.SortFunc(parts, func(a, b piece) int {
+		return cmp.Or(strings.Compare(a.set.Name, b.set.Name), cmp.Compare(a.part, b.part))
+	})
 	var all []Set
-	for _, s := range byName {
-		slices.Sort(s.there)
-		all = append(all, *s)
+	for _, p := range parts {
+		if n := len(all); n == 0 || all[n-1].Name != p.set.Name {
+			all = append(all, p.set) // what its first part says
+		}
+		s := &all[len(all)-1]
+		if s.same(p.set) {
+			s.there = append(s.there, p.part)
+			s.Size += p.size
+		} else {
+			s.stray = append(s.stray, p.part)
+		}
 	}
 	slices.SortFunc(all, func(a, b Set) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Serial, a.Serial), strings.Compare(a.Name, b.Name))
@@ -130,21 +132,29 @@ func (s Set) same(other Set) bool {
 	return s.Digest == other.Digest && s.Parts == other.Parts && s.Lineage == other.Lineage
 }
 
-// parse reads what a Secret says about the set that it is a part of.
-func parse(suffix string, secret *corev1.Secret) (s Set, part int, ok bool) {
-	made := naming.AnnotationBackedUpAt
+// piece is a Secret of a set, and what it says about the set.
+type piece struct {
+	set  Set
+	part int
+	size int64
+}
+
+// parse is false for a Secret that is called like none of the object's copies.
+func parse(suffix string, secret *corev1.Secret) (p piece, ok bool) {
+	made, s := naming.AnnotationBackedUpAt, &p.set
 	s.Origin = Backup
-	if s.Serial, part, ok = naming.BackupPart(suffix, secret.Name); !ok {
+	if s.Serial, p.part, ok = naming.BackupPart(suffix, secret.Name); !ok {
 		made = naming.AnnotationRescuedAt
 		s.Origin = Rescue
-		if s.Serial, part, ok = naming.RescuePart(suffix, secret.Name); !ok {
-			return s, 0, false
+		if s.Serial, p.part, ok = naming.RescuePart(suffix, secret.Name); !ok {
+			return piece{}, false
 		}
 	}
 	a := secret.Annotations
-	s.Name = strings.TrimSuffix(secret.Name, "-part-"+strconv.Itoa(part))
+	s.Name = strings.TrimSuffix(secret.Name, "-part-"+strconv.Itoa(p.part))
 	s.Lineage, s.Digest = a[naming.AnnotationLineage], a[naming.AnnotationDigest]
 	s.Parts, _ = strconv.Atoi(a[naming.AnnotationParts]) // 0 is never complete
 	s.Time, _ = time.Parse(time.RFC3339Nano, a[made])
-	return s, part, true
+	p.size = int64(len(secret.Data[state.DataKey]))
+	return p, true
 }

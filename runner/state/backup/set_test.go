@@ -24,17 +24,18 @@ func TestComplete(t *testing.T) {
 		secrets []corev1.Secret
 		want    bool
 	}{
-		"one":              {[]corev1.Secret{part(0, "a", "1")}, true},
-		"out of order":     {[]corev1.Secret{part(2, "a", "3"), part(0, "a", "3"), part(1, "a", "3")}, true},
-		"no base":          {[]corev1.Secret{part(1, "a", "2")}, false},
-		"no last":          {[]corev1.Secret{part(0, "a", "2")}, false},
-		"a gap":            {[]corev1.Secret{part(0, "a", "3"), part(2, "a", "3")}, false},
-		"one too many":     {[]corev1.Secret{part(0, "a", "1"), part(1, "a", "1")}, false},
-		"of two states":    {[]corev1.Secret{part(0, "a", "2"), part(1, "b", "2")}, false},
-		"cut in two ways":  {[]corev1.Secret{part(0, "a", "2"), part(1, "a", "3")}, false},
-		"says no number":   {[]corev1.Secret{part(0, "a", "")}, false},
-		"a negative one":   {[]corev1.Secret{part(0, "a", "-1")}, false},
-		"gap in the count": {[]corev1.Secret{part(0, "a", "2"), part(2, "a", "2")}, false},
+		"one":               {[]corev1.Secret{part(0, "a", "1")}, true},
+		"out of order":      {[]corev1.Secret{part(2, "a", "3"), part(0, "a", "3"), part(1, "a", "3")}, true},
+		"no base":           {[]corev1.Secret{part(1, "a", "2")}, false},
+		"no last":           {[]corev1.Secret{part(0, "a", "2")}, false},
+		"a gap":             {[]corev1.Secret{part(0, "a", "3"), part(2, "a", "3")}, false},
+		"one too many":      {[]corev1.Secret{part(0, "a", "1"), part(1, "a", "1")}, false},
+		"of two states":     {[]corev1.Secret{part(0, "a", "2"), part(1, "b", "2")}, false},
+		"cut in two ways":   {[]corev1.Secret{part(0, "a", "2"), part(1, "a", "3")}, false},
+		"a part of another": {[]corev1.Secret{part(1, "b", "2"), part(0, "a", "1")}, true},
+		"says no number":    {[]corev1.Secret{part(0, "a", "")}, false},
+		"a negative one":    {[]corev1.Secret{part(0, "a", "-1")}, false},
+		"gap in the count":  {[]corev1.Secret{part(0, "a", "2"), part(2, "a", "2")}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

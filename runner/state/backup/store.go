@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,9 +84,11 @@ func (s Store) list(ctx context.Context, selector string) ([]corev1.Secret, erro
 	}
 }
 
-// Remove deletes the Secrets of a set. What is gone already is no error.
+// Remove deletes the Secrets of a set, the first one last, so that what an interruption leaves still says what it is.
+// What is gone already is no error.
 func (s Store) Remove(ctx context.Context, set Set) error {
-	for _, name := range set.Secrets() {
+	names := append(set.Secrets(), set.names(set.stray)...)
+	for _, name := range slices.Backward(names) {
 		if err := s.Secrets.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove %s %s: delete secret %s: %w", set.Origin, set.Name, name, err)
 		}
