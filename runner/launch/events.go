@@ -20,7 +20,7 @@ const component = "captf-launch"
 // events of one reason apart; the name follows from both, so that sending the same one again changes nothing. An event
 // that the API server refuses is no reason to stop; one that it could not be asked about is tried again in the next pass.
 func (p *pass) send(ctx context.Context, job Run, what string, e event.Event) error {
-	about := p.ref
+	about := p.owner(&job)
 	if about.UID == "" {
 		if job.Name == "" {
 			return nil // there is nobody whom it could be about

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -33,9 +34,9 @@ func (o *thing) Files(context.Context) (map[string][]byte, error) { return o.fil
 // fixture is one object in a namespace, and everything that works on it.
 type fixture struct {
 	testing.TB
-	client kubernetes.Interface
-	object *thing
-	kubelet
+	client   kubernetes.Interface
+	object   *thing
+	kubelet  jobtest.Kubelet
 	launcher *Launcher
 }
 
@@ -43,7 +44,7 @@ func newFixture(t testing.TB, client kubernetes.Interface, namespace, name strin
 	t.Helper()
 	id := naming.Object{Kind: naming.Machine, Namespace: namespace, Name: name, Cluster: "prod"}
 	return &fixture{
-		TB: t, client: client, kubelet: kubelet{t, client, id}, launcher: &Launcher{Clients: NewClients(client, namespace)},
+		TB: t, client: client, kubelet: jobtest.Kubelet{Client: client, Object: id}, launcher: &Launcher{Clients: NewClients(client, namespace)},
 		object: &thing{
 			id: id, uid: types.UID("uid-" + name), desired: Desired{Op: naming.Apply, InputsHash: "h2:1"},
 			template: Template{Image: "module", RunnerImage: "runner"},
@@ -89,9 +90,9 @@ func (f *fixture) start() string {
 }
 
 // finish ends a Job, and makes the pass that books it.
-func (f *fixture) finish(job string, e end) Run {
+func (f *fixture) finish(job string, e jobtest.End) Run {
 	f.Helper()
-	if err := f.kubelet.run(f.Context(), job, e); err != nil {
+	if err := f.kubelet.Run(f.Context(), job, e); err != nil {
 		f.Fatal(err)
 	}
 	r := f.expect(Book, ReasonFinished)
@@ -151,4 +152,13 @@ func (f *fixture) leases(selector string) []string {
 		names = append(names, l.Name)
 	}
 	return names
+}
+
+// configMap writes the result as a runner does that is told to stop.
+func (f *fixture) configMap(job, document string) {
+	f.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: resultName(job)}, Data: map[string]string{resultKey: document}}
+	if _, err := f.client.CoreV1().ConfigMaps(f.object.id.Namespace).Create(f.Context(), cm, metav1.CreateOptions{}); err != nil {
+		f.Fatal(err)
+	}
 }

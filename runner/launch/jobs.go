@@ -64,7 +64,7 @@ func runOf(o naming.Object, job *batchv1.Job) (Run, bool) {
 		InputsHash: job.Annotations[AnnotationInputsHash], Tick: job.Annotations[AnnotationTick],
 		Approval: job.Annotations[AnnotationApproval], ForceUnlock: job.Annotations[AnnotationForceUnlock],
 		LockVersion: job.Annotations[AnnotationLockVersion],
-		CreatedAt:   job.CreationTimestamp.Time, evidence: jobEvidence(job),
+		CreatedAt:   job.CreationTimestamp.Time, Owner: ownerOf(job), evidence: jobEvidence(job),
 	}
 	r.Finished, r.FinishedAt = finishedAt(job)
 	if text, ok := job.Annotations[AnnotationOutcome]; ok {
@@ -75,6 +75,14 @@ func runOf(o naming.Object, job *batchv1.Job) (Run, bool) {
 	// Without an outcome it is booked anew: somebody has damaged the mark.
 	r.Booked = r.Finished && r.Outcome != nil && job.Annotations[AnnotationBooked] == "true"
 	return r, true
+}
+
+func ownerOf(job *batchv1.Job) corev1.ObjectReference {
+	ref := metav1.GetControllerOf(job)
+	if ref == nil {
+		return corev1.ObjectReference{}
+	}
+	return corev1.ObjectReference{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 }
 
 func finishedAt(job *batchv1.Job) (bool, time.Time) {

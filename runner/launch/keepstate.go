@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/captf/captf-runner/runner/event"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -33,21 +35,29 @@ func (p *pass) keepState(ctx context.Context, r *Run) error {
 
 // adopt makes the object the owner of what a successful apply or restore wrote, and notes which inputs that came from.
 func (p *pass) adopt(ctx context.Context, r *Run) error {
-	if r.Outcome.Verdict != Succeeded || r.Op != naming.Apply && r.Op != naming.Restore || r.InputsHash == "" || p.ref.UID == "" {
+	if r.Outcome.Verdict != Succeeded || r.Op != naming.Apply && r.Op != naming.Restore || r.InputsHash == "" || p.owner(r).UID == "" {
 		return nil
 	}
 	set, err := p.chunks().Gather(ctx, p.id)
 	if err != nil || len(set.Found) == 0 {
 		return err
 	}
-	want := p.adoption()
+	want := p.adoption(p.owner(r))
 	want.InputsHash = r.InputsHash
 	_, err = p.chunks().Adopt(ctx, set, want)
 	return err
 }
 
-func (p *pass) adoption() chunks.Adoption {
-	owner := chunks.Owner{APIVersion: p.ref.APIVersion, Kind: p.ref.Kind, Name: p.ref.Name, UID: p.ref.UID}
+// owner is the object, or whatever the Job was created for, if the launcher itself does not know the object.
+func (p *pass) owner(r *Run) corev1.ObjectReference {
+	if p.ref.UID != "" {
+		return p.ref
+	}
+	return r.Owner
+}
+
+func (p *pass) adoption(ref corev1.ObjectReference) chunks.Adoption {
+	owner := chunks.Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
 	stale := p.seen.Lock != nil && p.seen.Lock.Verdict == lock.Stale
 	return chunks.Adoption{Owner: owner, LockIsStale: stale}
 }
@@ -84,7 +94,7 @@ func (p *pass) repair(ctx context.Context) error {
 		p.report.Decision.Action, p.report.After = Wait, leaseAfter
 		return nil
 	}
-	e, err := p.chunks().Repair(ctx, p.set, p.adoption(), chunks.Pass{})
+	e, err := p.chunks().Repair(ctx, p.set, p.adoption(p.ref), chunks.Pass{})
 	if err != nil || e == nil {
 		return err
 	}

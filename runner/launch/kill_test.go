@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -58,15 +59,15 @@ func killAfter(t *testing.T, namespace string, lives int, mute bool) []string {
 // leaveStaleLock has an earlier Job's pod leave its lock. Nothing is known of that Job any more.
 func (f *fixture) leaveStaleLock() {
 	f.Helper()
-	if err := f.writeState(f.Context(), 1); err != nil {
+	if err := f.kubelet.WriteState(f.Context(), 1, ""); err != nil {
 		f.Fatal(err)
 	}
 	f.own()
-	name, err := naming.JobName(f.id, naming.Apply, 1, "h2:0", "")
+	name, err := naming.JobName(f.object.id, naming.Apply, 1, "h2:0", "")
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := f.lock(f.Context(), "id-1", "root@"+name+"-abcde"); err != nil {
+	if err := f.kubelet.Lock(f.Context(), "id-1", "root@"+name+"-abcde"); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -74,8 +75,8 @@ func (f *fixture) leaveStaleLock() {
 // own makes the object the owner of its state.
 func (f *fixture) own() {
 	f.Helper()
-	secrets := f.client.CoreV1().Secrets(f.id.Namespace)
-	base, err := secrets.Get(f.Context(), naming.StateSecret(naming.Suffix(f.id), 0), metav1.GetOptions{})
+	secrets := f.client.CoreV1().Secrets(f.object.id.Namespace)
+	base, err := secrets.Get(f.Context(), naming.StateSecret(naming.Suffix(f.object.id), 0), metav1.GetOptions{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -111,13 +112,13 @@ func (f *fixture) live(l *Launcher, m *mortal) (booked int) {
 // endJobs has every Job end that has not.
 func (f *fixture) endJobs() {
 	f.Helper()
-	done := succeeded
-	done.serial = 2
+	done := jobtest.Succeeded
+	done.Serial = 2
 	for _, r := range f.jobs() {
 		if r.Finished {
 			continue
 		}
-		if err := f.kubelet.run(f.Context(), r.Name, done); err != nil {
+		if err := f.kubelet.Run(f.Context(), r.Name, done); err != nil {
 			f.Error(err)
 		}
 	}
@@ -139,7 +140,7 @@ func (f *fixture) wantOneRun(mute bool, booked int) {
 	if diff := cmp.Diff(map[string]int{"JobSucceeded": 1, "ForceUnlocked": 1, "StateBackedUp": 2}, events); diff != "" {
 		f.Errorf("events (-want +got)\n%s", diff)
 	}
-	owner := naming.LabelOwnerName + "=" + f.id.Name
+	owner := naming.LabelOwnerName + "=" + f.object.id.Name
 	if got := f.secrets(owner + "," + LabelConfig); len(got) > 0 {
 		f.Errorf("config secrets are left: %v", got)
 	}
@@ -154,7 +155,7 @@ func (f *fixture) wantOneRun(mute bool, booked int) {
 
 func (f *fixture) wantAdopted() {
 	f.Helper()
-	base, err := f.client.CoreV1().Secrets(f.id.Namespace).Get(f.Context(), naming.StateSecret(naming.Suffix(f.id), 0), metav1.GetOptions{})
+	base, err := f.client.CoreV1().Secrets(f.object.id.Namespace).Get(f.Context(), naming.StateSecret(naming.Suffix(f.object.id), 0), metav1.GetOptions{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 )
@@ -18,7 +19,7 @@ import (
 // A whole life: apply, drift, destroy, and nothing is left but backups and the Jobs.
 func TestPassLife(t *testing.T) {
 	f := setUp(t)
-	run := f.finish(f.start(), succeeded)
+	run := f.finish(f.start(), jobtest.Succeeded)
 	if run.Outcome.Verdict != Succeeded || run.Outcome.Source != SourcePod || run.Outcome.Untouched {
 		t.Errorf("outcome %+v", run.Outcome)
 	}
@@ -34,14 +35,14 @@ func TestPassLife(t *testing.T) {
 	}
 
 	f.object.desired = Desired{Op: naming.Drift, Tick: "monday", Applied: true}
-	drift := succeeded
-	drift.serial = 2
+	drift := jobtest.Succeeded
+	drift.Serial = 2
 	f.finish(f.start(), drift)
 	f.expect(Idle, ReasonDone)
 
 	f.object.desired = Desired{Op: naming.Destroy, Applied: true}
-	destroy := succeeded
-	destroy.serial = 3
+	destroy := jobtest.Succeeded
+	destroy.Serial = 3
 	f.finish(f.start(), destroy)
 	if r := f.expect(Cleanup, ReasonDestroyed); !r.Gone {
 		t.Error("the object may not go")
@@ -67,7 +68,7 @@ func TestPassFailsAndBacksOff(t *testing.T) {
 	if r := f.expect(Follow, ReasonRunning); r.After == 0 {
 		t.Error("it does not say when to look again")
 	}
-	run := f.finish(job, failed)
+	run := f.finish(job, jobtest.Failed)
 	if run.Outcome.Verdict != Failed || run.Outcome.Reason != "provider" || !run.Outcome.Untouched {
 		t.Errorf("outcome %+v", run.Outcome)
 	}
@@ -85,8 +86,8 @@ func TestPassFailsAndBacksOff(t *testing.T) {
 func TestPassLocks(t *testing.T) {
 	f := setUp(t)
 	first := f.start()
-	lost := end{condition: batchv1.JobReasonBackoffLimitExceeded, noPod: true}
-	if err := f.lock(t.Context(), "id-1", "root@"+first+"-x1y2z"); err != nil {
+	lost := jobtest.End{Condition: batchv1.JobReasonBackoffLimitExceeded, NoPod: true}
+	if err := f.kubelet.Lock(t.Context(), "id-1", "root@"+first+"-x1y2z"); err != nil {
 		t.Fatal(err)
 	}
 	run := f.finish(first, lost)
@@ -100,12 +101,12 @@ func TestPassLocks(t *testing.T) {
 	if got := f.events()["ForceUnlocked"]; got != 1 {
 		t.Errorf("%d events ForceUnlocked, want 1", got)
 	}
-	f.finish(second, failed)
+	f.finish(second, jobtest.Failed)
 	if got := f.events()["ForceUnlocked"]; got != 1 {
 		t.Errorf("%d events ForceUnlocked after booking, want 1", got)
 	}
 
-	if err := f.lock(t.Context(), "id-2", "me@laptop"); err != nil {
+	if err := f.kubelet.Lock(t.Context(), "id-2", "me@laptop"); err != nil {
 		t.Fatal(err)
 	}
 	f.launcher.Now = func() time.Time { return time.Now().Add(time.Hour) }
@@ -134,7 +135,7 @@ func TestPassLocks(t *testing.T) {
 // The deadline deletes the pod. What the runner left in the ConfigMap is the result then, and else the condition is.
 func TestPassDeadline(t *testing.T) {
 	f := setUp(t)
-	late := end{condition: "DeadlineExceeded", noPod: true}
+	late := jobtest.End{Condition: "DeadlineExceeded", NoPod: true}
 	run := f.finish(f.start(), late)
 	if run.Outcome.Verdict != Interrupted || run.Outcome.Reason != "deadline" || !run.Outcome.Counts() {
 		t.Errorf("outcome without a result: %+v", run.Outcome)
@@ -164,7 +165,7 @@ func TestPassPolicyRefuses(t *testing.T) {
 // A state Secret whose label somebody changed is not replaced by an empty state.
 func TestPassGuardsLabels(t *testing.T) {
 	f := setUp(t)
-	f.finish(f.start(), succeeded)
+	f.finish(f.start(), jobtest.Succeeded)
 	name := naming.StateSecret(naming.Suffix(f.object.id), 0)
 	secrets := f.client.CoreV1().Secrets(f.object.id.Namespace)
 	secret, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
@@ -185,7 +186,7 @@ func TestPassGuardsLabels(t *testing.T) {
 // Chunks that lost their owner get it back, once, and not while the object is paused.
 func TestPassRepairs(t *testing.T) {
 	f := setUp(t)
-	f.finish(f.start(), succeeded)
+	f.finish(f.start(), jobtest.Succeeded)
 	f.object.uid = "uid-after-move"
 	f.object.desired.Paused = true
 	f.expect(Idle, ReasonPaused)
@@ -202,19 +203,19 @@ func TestPassWaitsForCluster(t *testing.T) {
 	f := setUp(t)
 	cluster := newFixture(t, f.client, f.object.id.Namespace, "prod")
 	cluster.object.id.Kind = naming.Cluster
-	cluster.kubelet.id = cluster.object.id
+	cluster.kubelet.Object = cluster.object.id
 	job := cluster.start()
 	r := f.expect(Wait, "WaitingForClusterOperation")
 	if !strings.Contains(r.Decision.Message, job) || r.After == 0 {
 		t.Errorf("message %q, after %s", r.Decision.Message, r.After)
 	}
-	cluster.finish(job, succeeded)
+	cluster.finish(job, jobtest.Succeeded)
 	f.start()
 }
 
 func TestPassRestores(t *testing.T) {
 	f := setUp(t)
-	f.finish(f.start(), succeeded)
+	f.finish(f.start(), jobtest.Succeeded)
 	backup := f.secrets(naming.LabelBackup + "=true")[0]
 	f.object.desired = Desired{Op: naming.Restore, InputsHash: "h2:1", Tick: "1", Applied: true, Restore: Restore{Set: "nothing"}}
 	if _, err := f.launcher.Pass(t.Context(), f.object); err == nil || !strings.Contains(err.Error(), `no backup or rescue set "nothing"`) {
@@ -231,6 +232,6 @@ func TestPassRestores(t *testing.T) {
 			t.Errorf("the pod restores %+v", v.Projected.Sources[1].Secret)
 		}
 	}
-	f.finish(name, succeeded)
+	f.finish(name, jobtest.Succeeded)
 	f.expect(Idle, ReasonDone)
 }

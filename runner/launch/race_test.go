@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
 )
 
@@ -50,7 +51,7 @@ func (f *fixture) race(random *rand.Rand, round int) {
 		lives := random.IntN(70)
 		both.Go(func() {
 			m, client := newMortal(f, lives, false)
-			f.reconcile(&Launcher{Clients: NewClients(client, f.id.Namespace)}, m, func(r Run) {
+			f.reconcile(&Launcher{Clients: NewClients(client, f.object.id.Namespace)}, m, func(r Run) {
 				mu.Lock()
 				defer mu.Unlock()
 				booked[r.Name]++
@@ -106,10 +107,10 @@ func (f *fixture) reconcile(l *Launcher, m *mortal, booked func(Run)) {
 
 // playKubelet ends each Job a moment after it has appeared, and sees that there is never another one beside it.
 func (f *fixture) playKubelet(ctx context.Context, round int) {
-	e := succeeded
-	e.serial = round + 1
+	e := jobtest.Succeeded
+	e.Serial = round + 1
 	for ctx.Err() == nil {
-		runs, err := f.launcher.Clients.runs(ctx, f.id)
+		runs, err := f.launcher.Clients.runs(ctx, f.object.id)
 		if err != nil {
 			continue
 		}
@@ -123,7 +124,7 @@ func (f *fixture) playKubelet(ctx context.Context, round int) {
 			f.Errorf("%d Jobs are active: %s, %s", len(active), active[0].Name, active[1].Name)
 		}
 		if len(active) > 0 {
-			if err := f.kubelet.run(f.Context(), active[0].Name, e); err != nil {
+			if err := f.kubelet.Run(f.Context(), active[0].Name, e); err != nil {
 				f.Errorf("job %s: %v", active[0].Name, err)
 			}
 		}

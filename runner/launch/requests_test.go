@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -37,11 +38,11 @@ func TestRequestsToCreateAJob(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := setUp(t)
-			f.object.id.Kind, f.kubelet.id.Kind = tt.kind, tt.kind
-			f.finish(f.start(), succeeded)
+			f.object.id.Kind, f.kubelet.Object.Kind = tt.kind, tt.kind
+			f.finish(f.start(), jobtest.Succeeded)
 			f.object.desired = Desired{Op: tt.op, InputsHash: "h2:2"}
 			m, client := newMortal(t, 1<<20, false)
-			f.launcher = &Launcher{Clients: NewClients(client, f.id.Namespace)}
+			f.launcher = &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
 			f.start()
 			if diff := cmp.Diff(tt.want, brieflyAll(m.calls)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -53,9 +54,9 @@ func TestRequestsToCreateAJob(t *testing.T) {
 // An object for which nothing is due costs this much a pass.
 func TestRequestsOfAnIdlePass(t *testing.T) {
 	f := setUp(t)
-	f.finish(f.start(), succeeded)
+	f.finish(f.start(), jobtest.Succeeded)
 	m, client := newMortal(t, 1<<20, false)
-	f.launcher = &Launcher{Clients: NewClients(client, f.id.Namespace)}
+	f.launcher = &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
 	f.expect(Idle, ReasonDone)
 	want := []string{"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate"}
 	if diff := cmp.Diff(want, brieflyAll(m.calls)); diff != "" {

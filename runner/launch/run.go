@@ -3,6 +3,7 @@ package launch
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -22,6 +23,8 @@ type Run struct {
 	ForceUnlock string // the lock ID that was handed down
 	LockVersion string // of the lock Lease when the Job was created
 	CreatedAt   time.Time
+	// Owner is the object that the Job was created for; without a UID when it was started by hand.
+	Owner corev1.ObjectReference
 
 	Finished   bool // the Job has the condition Complete or Failed
 	FinishedAt time.Time

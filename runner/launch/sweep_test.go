@@ -23,7 +23,7 @@ func fleet(tb testing.TB, n int) (*fixture, []naming.Object) {
 	f := newFixture(tb, server.Clientset(), server.Namespace(tb), "w")
 	objects := make([]naming.Object, n)
 	for i := range objects {
-		o := naming.Object{Kind: naming.Machine, Namespace: f.id.Namespace, Name: fmt.Sprintf("w%d", i), Cluster: "prod"}
+		o := naming.Object{Kind: naming.Machine, Namespace: f.object.id.Namespace, Name: fmt.Sprintf("w%d", i), Cluster: "prod"}
 		objects[i] = o
 		job, err := naming.JobName(o, naming.Apply, 1, "h2:1", "")
 		if err != nil {
@@ -93,7 +93,7 @@ func TestSweep(t *testing.T) {
 func BenchmarkSweep(b *testing.B) {
 	f, objects := fleet(b, 1000)
 	m, client := newMortal(b, 1<<30, false)
-	clients := NewClients(client, f.id.Namespace)
+	clients := NewClients(client, f.object.id.Namespace)
 	for b.Loop() {
 		if _, err := Sweep(context.Background(), clients, objects); err != nil {
 			b.Fatal(err)

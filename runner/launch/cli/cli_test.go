@@ -1,0 +1,293 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/captf/captf-runner/internal/jobtest"
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// outputs has one that must not be seen.
+const outputs = `{"url":{"value":"https://x","type":"string"},"token":{"value":"s3cr3t","type":"string","sensitive":true}}`
+
+func applied() jobtest.End {
+	e := jobtest.Succeeded
+	e.Message = `{"version":1,"op":"apply","error":null,"changes":{"add":2,"change":1,"destroy":0}}`
+	e.Outputs = outputs
+	return e
+}
+
+func TestApply(t *testing.T) {
+	term := setUp(t)
+	ended := term.begin(term.args("apply", "--var-file", term.write("prod.tfvars", "size = 3\n"))...)
+	job := term.job()
+	config, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), job+"-config", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(config.Data["main.tf.json"]) != "{}" || string(config.Data["var-0.tfvars"]) != "size = 3\n" {
+		t.Errorf("the root is %q", config.Data)
+	}
+	term.end(applied())
+	term.code(ended, 0)
+	term.says(term.err, "job "+job+" is created", "apply succeeded: 2 added, 1 changed, 0 destroyed")
+	if want := "token = (sensitive)\nurl = \"https://x\"\n"; term.out.String() != want {
+		t.Errorf("printed %q, want %q", term.out, want)
+	}
+	if _, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), config.Name, metav1.GetOptions{}); err == nil {
+		t.Error("the root is still there")
+	}
+
+	term.clear()
+	ended = term.begin(term.args("apply", "-o", "json")...)
+	term.end(applied())
+	term.code(ended, 0)
+	var doc ending
+	if err := json.Unmarshal([]byte(term.out.String()), &doc); err != nil || doc.Outcome.Verdict != launch.Succeeded || string(doc.Outputs["url"]) != `"https://x"` {
+		t.Errorf("%v: %s", err, term.out)
+	}
+	if strings.Contains(term.out.String()+term.err.String(), "s3cr3t") {
+		t.Errorf("a sensitive output was shown\n%s%s", term.out, term.err)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	document := func(e string) string { return `{"version":1,"op":"apply","error":` + e + `}` }
+	tests := map[string]struct {
+		end  jobtest.End
+		code int
+		says string
+	}{
+		"failed":  {jobtest.Failed, 1, "apply: Failed (provider): no quota"},
+		"blocked": {jobtest.End{Message: document(`{"kind":"blocked","step":"plan","tail":"deletes a.b"}`), Code: 4, Condition: batchv1.JobReasonPodFailurePolicy}, 4, "apply: Blocked (blocked): deletes a.b"},
+		"locked": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"locked","step":"apply","tail":"held"},"lock":{"waitedSeconds":300,"id":"id-1","who":"me@laptop","operation":"OperationTypePlan","created":"2026"}}`,
+			Code:    3, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "the lock id-1 is held by me@laptop for OperationTypePlan since 2026"},
+		"killed": {jobtest.End{Code: 137, Reason: "OOMKilled", Condition: batchv1.JobReasonBackoffLimitExceeded}, 1, "apply: Failed (oom-killed)"},
+		"lost":   {jobtest.End{NoPod: true, Condition: batchv1.JobReasonBackoffLimitExceeded}, 3, "apply: Interrupted (pod-lost)"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			term := setUp(t)
+			ended := term.begin(term.args("apply")...)
+			term.end(tt.end)
+			term.code(ended, tt.code)
+			term.says(term.err, tt.says)
+			if len(term.jobs()) != 1 {
+				t.Errorf("%d Jobs, want 1: nobody asked for another attempt", len(term.jobs()))
+			}
+		})
+	}
+}
+
+// A plan prints its hash, and an apply hands it to the runner.
+func TestPlanAndApprove(t *testing.T) {
+	term := setUp(t)
+	ended := term.begin(term.args("plan")...)
+	term.end(jobtest.End{Message: `{"version":1,"op":"plan","error":null,"plan":{"hash":"p2:abc","create":1,"update":0,"delete":0,"resources":[{"address":"a.b","action":"create"}]}}`})
+	term.code(ended, 0)
+	term.says(term.err, "plan: 1 to create, 0 to update", "create a.b")
+	if term.out.String() != "p2:abc\n" {
+		t.Errorf("printed %q, want the hash", term.out)
+	}
+	ended = term.begin(term.args("apply", "--approve", "p2:abc")...)
+	job := term.end(applied())
+	term.code(ended, 0)
+	made, err := term.client.BatchV1().Jobs(term.namespace).Get(t.Context(), job, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if args := made.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--expect-plan=p2:abc") {
+		t.Errorf("arguments %v", args)
+	}
+	key, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), launch.DefaultPlanKey, metav1.GetOptions{})
+	if err != nil || len(key.Data["key"]) != 32 {
+		t.Errorf("the plan key: %v", err)
+	}
+}
+
+func TestDestroy(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("destroy")...)
+	term.says(term.err, "nothing is left of the state")
+	if len(term.jobs()) > 0 {
+		t.Error("there was nothing to destroy, and a Job was started")
+	}
+	ended := term.begin(term.args("apply")...)
+	term.end(applied())
+	term.code(ended, 0)
+	ended = term.begin(term.args("destroy")...)
+	term.end(jobtest.Succeeded)
+	term.code(ended, 0)
+	if _, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), naming.StateSecret(naming.Suffix(term.object), 0), metav1.GetOptions{}); err == nil {
+		t.Error("the state is still there")
+	}
+}
+
+func TestDetachAndAttach(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("apply", "--detach")...)
+	job := strings.TrimSpace(term.out.String())
+	term.clear()
+	ended := term.begin("attach", job)
+	term.end(applied())
+	term.code(ended, 0)
+	term.says(term.out, `url = "https://x"`)
+	term.clear()
+	term.must(0, "attach", job) // its books are closed
+	term.says(term.err, "apply succeeded: 2 added")
+	term.must(3, "attach", "nothing")
+}
+
+// A Job that a controller started is booked for its object: the state is adopted.
+func TestAttachToJobOfController(t *testing.T) {
+	term := setUp(t)
+	order := launch.Order{
+		Object: term.object, Reference: corev1.ObjectReference{APIVersion: "x.io/v1", Kind: "TerraformCluster", Name: "prod", UID: "uid-1"},
+		Desired: launch.Desired{Op: naming.Apply, InputsHash: "h2:1"}, Template: launch.Template{Image: "module", RunnerImage: "runner"}, LockVersion: "none",
+	}
+	var err error
+	if order.Name, err = naming.JobName(term.object, naming.Apply, 1, "h2:1", ""); err != nil {
+		t.Fatal(err)
+	}
+	job, err := launch.NewJob(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := term.client.BatchV1().Jobs(term.namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	config := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: job.Name + "-config"}}
+	if _, err := term.client.CoreV1().Secrets(term.namespace).Create(t.Context(), config, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ended := term.begin("attach", job.Name)
+	term.end(applied())
+	term.code(ended, 0)
+	base, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), naming.StateSecret(naming.Suffix(term.object), 0), metav1.GetOptions{})
+	if err != nil || len(base.OwnerReferences) != 1 || base.Annotations["captf.io/inputs-hash"] != "h2:1" {
+		t.Errorf("%v: owners %v, annotations %v", err, base.OwnerReferences, base.Annotations)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("apply", "--dry-run", "--memory", "1Gi")...)
+	var job batchv1.Job
+	if err := yaml.UnmarshalStrict([]byte(term.out.String()), &job); err != nil {
+		t.Fatal(err)
+	}
+	if got := job.Spec.Template.Spec.Containers[0].Resources.Limits.Memory().String(); job.Kind != "Job" || got != "1Gi" {
+		t.Errorf("kind %s, memory %s", job.Kind, got)
+	}
+	if len(term.jobs()) > 0 {
+		t.Error("it was created")
+	}
+	leases, err := term.client.CoordinationV1().Leases(term.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(leases.Items) > 0 {
+		t.Errorf("%v: leases %v", err, leases.Items)
+	}
+}
+
+// With --wait-for-lock no Job is burnt behind somebody's lock, and the wait says whose it is.
+func TestWaitForLock(t *testing.T) {
+	term := setUp(t)
+	if err := term.kubelet.Lock(t.Context(), "id-1", "me@laptop"); err != nil {
+		t.Fatal(err)
+	}
+	ended := term.begin(term.args("apply", "--wait-for-lock")...)
+	term.awaitText("me@laptop")
+	if len(term.jobs()) > 0 {
+		t.Error("a Job was started")
+	}
+	if err := term.kubelet.Lock(t.Context(), "", ""); err != nil {
+		t.Fatal(err)
+	}
+	term.end(applied())
+	term.code(ended, 0)
+}
+
+// A second launch waits for the first one's Job.
+func TestWaitForOtherJob(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("apply", "--detach")...)
+	first := strings.TrimSpace(term.out.String())
+	ended := term.begin(term.args("apply")...)
+	term.awaitText("waiting for the end of job " + first)
+	term.end(applied())
+	term.await("second Job", func() bool { return len(term.jobs()) == 2 })
+	term.end(applied())
+	term.code(ended, 0)
+}
+
+// A Job that somebody deletes while it is watched is not created anew.
+func TestJobIsDeleted(t *testing.T) {
+	term := setUp(t)
+	ended := term.begin(term.args("apply")...)
+	job := term.job()
+	if err := term.client.BatchV1().Jobs(term.namespace).Delete(t.Context(), job, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
+		t.Fatal(err)
+	}
+	term.code(ended, 4)
+	term.says(term.err, "job "+job+" is gone")
+	if len(term.jobs()) > 0 {
+		t.Error("there is another Job")
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Run("no terminal", func(t *testing.T) {
+		term := setUp(t)
+		ended := term.begin(term.args("apply")...)
+		job := term.job()
+		term.awaitText("job " + job + " is created")
+		term.interrupts <- os.Interrupt
+		term.code(ended, 3)
+		term.says(term.err, "captf launch attach "+job)
+	})
+	for answer, want := range map[string]string{"watch\n": "goes on", "\n": "goes on", "s\n": "is told to stop"} {
+		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
+			term := setUp(t)
+			term.env.Terminal = true
+			ended := term.begin(term.args("apply")...)
+			job := term.job()
+			term.awaitText("job " + job + " is created")
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: job + "-x1y2z", Labels: map[string]string{batchv1.JobNameLabel: job}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "module"}}},
+			}
+			pods := term.client.CoreV1().Pods(term.namespace)
+			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			term.interrupts <- os.Interrupt
+			term.awaitText("[stop/watch]")
+			if _, err := term.keyboard.Write([]byte(answer)); err != nil {
+				t.Fatal(err)
+			}
+			term.awaitText(want)
+			if answer != "s\n" {
+				term.code(ended, 3)
+				return
+			}
+			term.await("end of the pod", func() bool {
+				_, err := pods.Get(t.Context(), pod.Name, metav1.GetOptions{})
+				return err != nil
+			})
+			term.end(jobtest.End{NoPod: true, Condition: batchv1.JobReasonBackoffLimitExceeded})
+			term.code(ended, 3)
+			term.says(term.err, "Interrupted")
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// imageModule is where the image contract has the module.
+const imageModule = "/captf/module"
+
+// maxFile bounds one file of the root, in bytes: a Secret holds as much altogether.
+const maxFile = 1 << 20
+
+// files are the root's, and the names of those that are variable files.
+func (o *options) files() (files map[string][]byte, varFiles []string, err error) {
+	files = map[string][]byte{}
+	for i, path := range o.varFiles {
+		content, err := readFile(path)
+		if err != nil {
+			return nil, nil, usagef("--var-file: %w", err)
+		}
+		name := fmt.Sprintf("var-%d.tfvars", i)
+		if strings.HasSuffix(path, ".json") {
+			name += ".json"
+		}
+		files[name] = content
+		varFiles = append(varFiles, name)
+	}
+	if o.dir != "" {
+		return files, varFiles, addRoot(files, o.dir)
+	}
+	root, err := o.callingRoot(files)
+	files["main.tf.json"] = root
+	return files, varFiles, err
+}
+
+// addRoot adds the regular files of a directory, as the runner would read them.
+func addRoot(files map[string][]byte, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return usagef("-f: %w", err)
+	}
+	configured := false
+	for _, entry := range entries {
+		name := entry.Name()
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return usagef("-f: %w", err)
+		}
+		if strings.HasPrefix(name, ".") || !info.Mode().IsRegular() {
+			continue
+		}
+		if files[name], err = readFile(filepath.Join(dir, name)); err != nil {
+			return usagef("-f: %w", err)
+		}
+		configured = configured || isConfiguration(name)
+	}
+	if !configured {
+		return usagef("-f %s: it has no .tf, .tf.json, .tofu or .tofu.json file", dir)
+	}
+	return nil
+}
+
+func isConfiguration(name string) bool {
+	for _, suffix := range []string{".tf", ".tf.json", ".tofu", ".tofu.json"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFile {
+		return nil, fmt.Errorf("%s has %d bytes, which is more than a Secret holds", path, info.Size())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// callingRoot is a root that calls the module in the image with the variables of the variable files. The outputs that
+// were not named are kept as one sensitive value: only the image knows what they are called.
+func (o *options) callingRoot(varFiles map[string][]byte) ([]byte, error) {
+	call := map[string]any{"source": o.module}
+	if o.module == "" {
+		call["source"] = imageModule
+	}
+	variables := map[string]any{}
+	for name, content := range varFiles {
+		names, err := variableNames(name, content)
+		if err != nil {
+			return nil, usagef("--var-file: %w", err)
+		}
+		for _, v := range names {
+			variables[v] = map[string]any{}
+			call[v] = "${var." + v + "}"
+		}
+	}
+	root := map[string]any{
+		"terraform": map[string]any{"backend": map[string]any{"kubernetes": map[string]any{}}},
+		"module":    map[string]any{"this": call},
+	}
+	if len(variables) > 0 {
+		root["variable"] = variables
+	}
+	outputs := map[string]any{}
+	for _, name := range o.outputs {
+		outputs[name] = map[string]any{"value": "${module.this." + name + "}"}
+	}
+	if len(outputs) == 0 {
+		outputs["module"] = map[string]any{"value": "${module.this}", "sensitive": true}
+	}
+	root["output"] = outputs
+	return json.MarshalIndent(root, "", "  ")
+}
+
+// variableNames are those that a file of variables sets.
+func variableNames(name string, content []byte) ([]string, error) {
+	if strings.HasSuffix(name, ".json") {
+		var doc map[string]json.RawMessage
+		if err := json.Unmarshal(content, &doc); err != nil {
+			return nil, fmt.Errorf("it is not a JSON object: %w", err)
+		}
+		var names []string
+		for n := range doc {
+			names = append(names, n)
+		}
+		return names, nil
+	}
+	file, diags := hclsyntax.ParseConfig(content, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	attributes, diags := file.Body.JustAttributes()
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	var names []string
+	for n := range attributes {
+		names = append(names, n)
+	}
+	return names, nil
+}

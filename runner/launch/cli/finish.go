@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/captf/captf-runner/internal/table"
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/chunks"
+)
+
+// ending is what a program reads with -o json.
+type ending struct {
+	Job      string                     `json:"job"`
+	ExitCode int                        `json:"exitCode"`
+	Outcome  launch.Outcome             `json:"outcome"`
+	Outputs  map[string]json.RawMessage `json:"outputs,omitempty"`
+}
+
+// finish tells how the run ended, and ends with its exit code.
+func (f *follower) finish(ctx context.Context, run launch.Run) error {
+	end := ending{Job: run.Name, ExitCode: run.Outcome.ExitCode(), Outcome: *run.Outcome}
+	if run.Outcome.Verdict == launch.Succeeded && keepsOutputs(run.Op) {
+		outputs, err := f.outputs(ctx)
+		if err != nil {
+			f.say("the outputs cannot be read: %v", err)
+		}
+		end.Outputs = visible(outputs)
+		defer f.printOutputs(outputs)
+	}
+	if f.json {
+		e := json.NewEncoder(f.Out)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(end); err != nil {
+			return err
+		}
+	} else {
+		f.printEnd(run)
+	}
+	if end.ExitCode != result.ExitDone {
+		return Exit{Code: end.ExitCode}
+	}
+	return nil
+}
+
+func keepsOutputs(op naming.Op) bool {
+	return op == naming.Apply || op == naming.Refresh || op == naming.Restore
+}
+
+// outputs are those of the state.
+func (f *follower) outputs(ctx context.Context) (map[string]state.Output, error) {
+	id := f.object.Identity()
+	api := chunks.API{Secrets: f.launcher.Clients.Secrets, Leases: f.launcher.Clients.Leases}
+	set, err := api.Gather(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := set.Read(false)
+	if err != nil {
+		return nil, err
+	}
+	return sum.Outputs, nil
+}
+
+// visible leaves out every sensitive output.
+func visible(outputs map[string]state.Output) map[string]json.RawMessage {
+	shown := map[string]json.RawMessage{}
+	for name, o := range outputs {
+		if !o.Sensitive {
+			shown[name] = o.Value
+		}
+	}
+	return shown
+}
+
+func (f *follower) printOutputs(outputs map[string]state.Output) {
+	if f.json {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(outputs)) {
+		value := "(sensitive)"
+		if o := outputs[name]; !o.Sensitive {
+			var compact bytes.Buffer
+			if json.Compact(&compact, o.Value) == nil {
+				value = compact.String()
+			}
+		}
+		fmt.Fprintln(f.Out, table.Printable(name+" = "+value))
+	}
+}
+
+// printEnd tells a person how it ended.
+func (f *follower) printEnd(run launch.Run) {
+	o := run.Outcome
+	if o.Verdict == launch.Succeeded {
+		f.say("%s succeeded%s", run.Op, did(o.Result))
+	} else {
+		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, "no reason is known"), o.Message)
+	}
+	r := o.Result
+	if r == nil {
+		return
+	}
+	if r.Plan != nil && (run.Op == naming.Plan || o.Verdict == launch.Blocked || o.Verdict == launch.PlanChanged) {
+		f.printPlan(r.Plan)
+	}
+	if r.Drift != nil && r.Drift.Detected {
+		f.printChanges(r.Drift.Resources, r.Drift.Truncated)
+	}
+	if l := r.Lock; l != nil && l.Who != "" && o.Verdict != launch.Succeeded {
+		f.say("the lock %s is held by %s for %s since %s", l.ID, l.Who, l.Operation, l.Created)
+	}
+	if o.Untouched && o.Verdict != launch.Succeeded {
+		f.say("the state was not touched")
+	}
+}
+
+// did says what a run changed, as far as it tells.
+func did(r *result.Result) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Changes != nil:
+		return fmt.Sprintf(": %d added, %d changed, %d destroyed", r.Changes.Add, r.Changes.Change, r.Changes.Destroy)
+	case r.Drift != nil && !r.Drift.Detected:
+		return ": no drift"
+	case r.Drift != nil:
+		return fmt.Sprintf(": drift: %d to create, %d to update, %d to replace, %d to delete", r.Drift.Create, r.Drift.Update, r.Drift.Replace, r.Drift.Delete)
+	}
+	return ""
+}
+
+func (f *follower) printPlan(p *result.Plan) {
+	f.say("plan: %d to create, %d to update, %d to replace, %d to delete", p.Create, p.Update, p.Replace, p.Delete)
+	f.printChanges(p.Resources, p.Truncated)
+	// The hash is the one line for scripts.
+	fmt.Fprintln(f.Out, table.Printable(p.Hash))
+}
+
+func (f *follower) printChanges(changes []result.Change, truncated bool) {
+	for _, c := range changes {
+		f.say("  %s %s", c.Action, c.Address)
+	}
+	if truncated {
+		f.say("  and more")
+	}
+}

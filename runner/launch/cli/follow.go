@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"github.com/captf/captf-runner/internal/table"
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// follower makes passes until the books of one run are closed, and tells of what happens meanwhile.
+type follower struct {
+	Env
+	client   kubernetes.Interface
+	launcher *launch.Launcher
+	object   launch.Object
+	mine     func(launch.Run) bool
+	detach   bool
+	json     bool
+
+	job  string // mine, once it exists
+	said string // the last line about a wait
+	gone bool   // the state was removed
+	log  *podLog
+	news news
+}
+
+func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.Object) *follower {
+	namespace := o.Identity().Namespace
+	f := &follower{
+		Env: e, client: client, launcher: l, object: o,
+		log:  &podLog{pods: client.CoreV1().Pods(namespace), out: e.Err},
+		news: news{events: client.CoreV1().Events(namespace), out: e.Err},
+	}
+	// A Job that somebody has deleted must not be created anew.
+	l.Policy = func(context.Context, launch.Order) error {
+		if f.job != "" {
+			return fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)
+		}
+		return nil
+	}
+	return f
+}
+
+// say writes a line for people. Results go to Out alone.
+func (e Env) say(format string, args ...any) {
+	fmt.Fprintln(e.Err, table.Printable(fmt.Sprintf(format, args...)))
+}
+
+// run makes passes until there is an end. A failed request is made again: the Job goes on without us.
+func (f *follower) run(ctx context.Context) error {
+	defer f.log.stop()
+	for {
+		report, err := f.launcher.Pass(ctx, f.object)
+		if err != nil && !passing(err) {
+			return err
+		}
+		if err != nil {
+			f.once("%v; trying again", err)
+		} else if done, err := f.step(ctx, report); done || err != nil {
+			return err
+		}
+		if again := err == nil && report.Again; again {
+			continue
+		}
+		if done, err := f.pause(ctx); done || err != nil {
+			return err
+		}
+	}
+}
+
+// passing reports whether the same request may succeed a moment later.
+func passing(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		code := status.Status().Code
+		return code >= 500 || code == 429 || code == 409
+	}
+	var usage Exit
+	return !errors.As(err, &usage) && requestFailed(err)
+}
+
+// step looks at what a pass did.
+func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err error) {
+	for _, run := range append(r.Booked, r.Runs...) {
+		if f.mine(run) && run.Booked {
+			return f.booked(ctx, r, run)
+		}
+	}
+	d := r.Decision
+	switch {
+	case r.Created != "":
+		f.job = r.Created
+		f.say("job %s is created", r.Created)
+		if f.detach {
+			fmt.Fprintln(f.Out, r.Created)
+			return true, nil
+		}
+	case d.Action == launch.Follow:
+		f.follow(ctx, *d.Run, d.Message)
+	case d.Action == launch.Wait:
+		f.once("%s: %s", d.Reason, d.Message)
+	case d.Action == launch.Refuse:
+		return true, Exit{Code: refusal(d.Reason), Err: fmt.Errorf("%s: %s", d.Reason, d.Message)}
+	case d.Action == launch.Cleanup && r.Gone:
+		f.say("nothing is left of the state")
+		return true, nil
+	case d.Action == launch.Idle && f.job != "":
+		return true, fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)
+	}
+	return false, nil
+}
+
+func refusal(reason string) int {
+	if reason == launch.ReasonInvalidTemplate {
+		return result.ExitUsage
+	}
+	return result.ExitPerson
+}
+
+// follow shows what a Job does: its log, or what keeps it from having one.
+func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
+	if !f.mine(run) {
+		f.once("waiting for the end of job %s", run.Name)
+		return
+	}
+	f.job = run.Name
+	if !f.log.follow(ctx, run) {
+		f.once("%s", message)
+		f.news.tell(ctx, run)
+	}
+}
+
+// booked ends the command. After a destroy one more pass removes the state.
+func (f *follower) booked(ctx context.Context, r launch.Report, run launch.Run) (bool, error) {
+	f.log.drain(ctx, run)
+	f.gone = f.gone || r.Gone
+	cleans := run.Op == naming.Destroy && run.Outcome.Verdict == launch.Succeeded && f.object.Desired().Op == naming.Destroy
+	if cleans && !f.gone && r.Decision.Action != launch.Idle {
+		return false, nil
+	}
+	return true, f.finish(ctx, run)
+}
+
+// once says something that has not been said just before.
+func (f *follower) once(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != f.said {
+		f.said = text
+		f.say("%s", text)
+	}
+}
+
+// pause waits until the next pass, or asks what an interrupt is to mean.
+func (f *follower) pause(ctx context.Context) (done bool, err error) {
+	select {
+	case <-ctx.Done():
+		return true, ctx.Err()
+	case s := <-f.Interrupts:
+		return f.interrupted(ctx, s)
+	case <-time.After(f.Poll):
+		return false, nil
+	}
+}
+
+// interrupted lets the Job go on, unless a person says otherwise.
+func (f *follower) interrupted(ctx context.Context, _ os.Signal) (bool, error) {
+	if f.job == "" {
+		f.say("no job was created")
+		return true, Exit{Code: result.ExitRetry}
+	}
+	if f.Terminal && f.ask() {
+		return false, f.stopJob(ctx)
+	}
+	f.say("job %s goes on: %s launch attach %s follows it again", f.job, f.Name, f.job)
+	return true, Exit{Code: result.ExitRetry}
+}
+
+// preview prints the Job that would be created.
+func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object) error {
+	d, job, err := l.Preview(ctx, o)
+	if err != nil {
+		return err
+	}
+	if job == nil {
+		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %s: %s", d.Reason, d.Message)}
+	}
+	text, err := yaml.Marshal(job)
+	if err != nil {
+		return err
+	}
+	_, err = e.Out.Write(text)
+	return err
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUsage(t *testing.T) {
+	term := setUp(t)
+	empty := t.TempDir()
+	for want, args := range map[string][]string{
+		"want one object":                 {"apply"},
+		"--image is missing":              {"apply", "tc/prod"},
+		`"prod" is not KIND/NAME`:         {"apply", "prod", "--image", "i"},
+		`kind "pod" is unknown`:           {"apply", "pod/prod", "--image", "i"},
+		"is not a DNS subdomain":          {"apply", "tc/Prod", "--image", "i"},
+		"-f and --module exclude":         term.args("apply", "--module", "/m"),
+		"--output-name is for --module":   term.args("apply", "--output-name", "x"),
+		"--backup is missing":             term.args("restore"),
+		`-o "table"`:                      term.args("apply", "-o", "table"),
+		`--image-pull-policy "Sometimes"`: term.args("apply", "--image-pull-policy", "Sometimes"),
+		`--memory "much"`:                 term.args("apply", "--memory", "much"),
+		"lockTimeoutSeconds 300 is not below activeDeadlineSeconds 60": term.args("apply", "--deadline", "1m"),
+		"it has no .tf":            {"apply", "tc/prod", "--image", "i", "-f", empty},
+		"no such file":             {"apply", "tc/prod", "--image", "i", "-f", filepath.Join(empty, "x")},
+		"--var-file":               term.args("apply", "--var-file", filepath.Join(empty, "x")),
+		"want the name of one Job": {"attach"},
+	} {
+		term.clear()
+		if code := term.run(args...); code != 2 || !strings.Contains(term.err.String(), want) {
+			t.Errorf("captf launch %v: exit code %d, want 2 and %q:\n%s", args, code, want, term.err)
+		}
+	}
+	if len(term.jobs()) > 0 {
+		t.Error("a Job was started")
+	}
+}
+
+// A root that only calls the module has a variable for each that the files set, whichever language they are in.
+func TestCallingRoot(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	o := options{outputs: []string{"url"}, varFiles: []string{write("a.tfvars", "size = 3\n"), write("b.json", `{"name":"x"}`)}}
+	files, varFiles, err := o.files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"var-0.tfvars", "var-1.tfvars.json"}, varFiles); diff != "" {
+		t.Errorf("variable files (-want +got)\n%s", diff)
+	}
+	var got, want any
+	if err := json.Unmarshal(files["main.tf.json"], &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(`{
+		"terraform": {"backend": {"kubernetes": {}}},
+		"variable": {"size": {}, "name": {}},
+		"module": {"this": {"source": "/captf/module", "size": "${var.size}", "name": "${var.name}"}},
+		"output": {"url": {"value": "${module.this.url}"}}
+	}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("root (-want +got)\n%s", diff)
+	}
+}
+
+// What is not a file of the root does not become one.
+func TestAddRoot(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"main.tf": "a", ".terraform.lock.hcl": "b", ".env": "c"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "modules"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("main.tf", filepath.Join(dir, "linked.tf")); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	if err := addRoot(files, dir); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]byte{"main.tf": []byte("a"), "linked.tf": []byte("a")}, files); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
