@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/backup"
+)
+
+// level is how much a finding matters.
+type level string
+
+const (
+	fine    level = "ok"
+	note    level = "note"    // worth to know; it solves itself
+	problem level = "problem" // a person is needed
+)
+
+func (l level) mark() string {
+	if l == problem {
+		return "!!"
+	}
+	return string(l)
+}
+
+// finding is one thing that was found, with the one next command where there is one.
+type finding struct {
+	Area  string `json:"area"` // state, lock, lease, job, copies
+	Level level  `json:"level"`
+	Text  string `json:"text"`
+	Next  string `json:"next,omitempty"`
+}
+
+// diagnose decides what is to be told, in the order in which it is to be dealt with.
+func (s observed) diagnose() []finding {
+	var all []finding
+	for _, area := range []struct {
+		name string
+		err  error
+		look func() []finding
+	}{
+		{"state", s.stateErr, s.ofState},
+		{"lock", s.lockErr, s.ofLock},
+		{"lease", s.leasesErr, s.ofLeases},
+		{"job", s.runsErr, s.ofJobs},
+		{"copies", s.copiesErr, s.ofCopies},
+	} {
+		found := []finding{s.unseen(area.err)}
+		if area.err == nil {
+			found = area.look()
+		}
+		for _, f := range found {
+			f.Area = area.name
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// unseen is the finding that something could not be read.
+func (s observed) unseen(err error) finding {
+	if err == nil {
+		return finding{}
+	}
+	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: "kubectl cluster-info"}
+	var status apierrors.APIStatus
+	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil {
+		d := status.Status().Details
+		resource := d.Kind
+		if d.Group != "" {
+			resource += "." + d.Group
+		}
+		f.Next = fmt.Sprintf("kubectl auth can-i --list -n %s, and have the right on %s granted", s.object.Namespace, resource)
+	}
+	return f
+}
+
+// command is one of this program's, for this object.
+func (s observed) command(words string, more ...string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s -n %s %s", s.name, words, objectName(s.object), s.object.Namespace, strings.Join(more, " ")))
+}
+
+// compare is the command that shows what a copy has that the state has not.
+func (s observed) compare(copyName string) string {
+	name := objectName(s.object)
+	return fmt.Sprintf("%s state diff %s %s@%s -n %s", s.name, name, name, copyName, s.object.Namespace)
+}
+
+func (s observed) ofState() []finding {
+	v := s.state
+	switch reason := state.Reason(v.Reason); {
+	case v.Readable == "True":
+		return []finding{{Level: fine, Text: fmt.Sprintf("readable: serial %d, %d %s, lineage %s",
+			v.Summary.Serial, v.Summary.Resources, plural("resource", v.Summary.Resources), v.Summary.Lineage)}}
+	case reason == state.Encrypted:
+		return []finding{{Level: fine, Text: fmt.Sprintf("encrypted by OpenTofu: serial %d, lineage %s; only its key tells more", v.Summary.Serial, v.Summary.Lineage)}}
+	case reason == state.NotFound:
+		return []finding{s.withoutState()}
+	case reason == state.Mislabelled:
+		return []finding{{Level: problem, Text: v.Message, Next: v.repair}}
+	}
+	return []finding{{Level: problem, Text: v.Message, Next: s.restore("restore a backup")}}
+}
+
+// withoutState tells a state that is lost from one that was never there.
+func (s observed) withoutState() finding {
+	applied := false
+	for _, r := range s.runs {
+		if r.Outcome != nil && r.Outcome.Verdict == launch.Succeeded {
+			applied = r.Op == naming.Apply || r.Op == naming.Restore || applied && r.Op != naming.Destroy
+		}
+	}
+	switch {
+	case applied:
+		return finding{Level: problem, Text: "lost: a Job has applied, and there is no Secret; the next apply would create everything anew", Next: s.restore("restore a copy")}
+	case len(s.copies) > 0:
+		return finding{Level: problem, Text: "there is no state, but there are copies of one", Next: s.restore("restore a copy")}
+	}
+	return finding{Level: note, Text: "there is no state: nothing was applied yet, or everything is destroyed"}
+}
+
+// restore is the command that leads to a restored state.
+func (s observed) restore(what string) string {
+	if best, ok := s.newest(); ok {
+		return fmt.Sprintf("%s (docs/runbooks.md, \"Restore a backup\"); look at it first: %s", what,
+			fmt.Sprintf("%s state explain %s@%s -n %s", s.name, objectName(s.object), best.Name, s.object.Namespace))
+	}
+	return "there is no complete copy; look into the Secrets: kubectl get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
+}
+
+// newest is the complete copy with the highest serial, a rescue set before a backup.
+func (s observed) newest() (best backup.Set, ok bool) {
+	for _, c := range s.copies {
+		better := !ok || c.Serial > best.Serial || c.Serial == best.Serial && c.Origin == backup.Rescue && best.Origin != backup.Rescue
+		if c.Complete() && better {
+			best, ok = c, true
+		}
+	}
+	return best, ok
+}
+
+func (s observed) ofLock() []finding {
+	v := viewLock(s.object, s.lock, s.name)
+	text := fmt.Sprintf("%s: %s", v.Verdict, v.Why)
+	switch {
+	case s.lock.Lock.EmptyHolder:
+		return []finding{{Level: problem, Text: text, Next: s.command("lock release")}}
+	case v.Verdict == lock.Free:
+		return []finding{{Level: fine, Text: text}}
+	}
+	text += fmt.Sprintf("; %s holds it for %s, ID %s", unknownWhen(v.Who), v.Operation, v.ID)
+	switch v.Verdict {
+	case lock.Alive:
+		return []finding{{Level: fine, Text: text, Next: fmt.Sprintf("kubectl logs -f -n %s %s", s.object.Namespace, v.Pod)}}
+	case lock.Stale:
+		return []finding{{Level: note, Text: text + "; the next Job releases it", Next: s.command("lock release")}}
+	}
+	return []finding{{Level: problem, Text: text, Next: "make sure that it is dead, then: " + s.command("lock release", "--foreign --id", v.ID)}}
+}
+
+func (s observed) ofLeases() []finding {
+	var all []finding
+	for _, l := range s.leases {
+		f := finding{Level: fine, Text: fmt.Sprintf("%s lease of %s: %s", l.Kind, l.Owner, l.Why)}
+		if l.Status == lease.Live && l.Job != "" {
+			f.Text += "; job " + l.Job
+			f.Next = fmt.Sprintf("kubectl get job,pod -n %s -l batch.kubernetes.io/job-name=%s", s.object.Namespace, l.Job)
+		}
+		all = append(all, f)
+	}
+	if len(all) == 0 {
+		all = append(all, finding{Level: fine, Text: "none: nothing keeps a Job from being started"})
+	}
+	return all
+}
+
+func (s observed) ofCopies() []finding {
+	var all []finding
+	complete := 0
+	for _, c := range s.copies {
+		switch {
+		case c.Origin == backup.Rescue:
+			all = append(all, s.ofRescue(c))
+		case c.Complete():
+			complete++
+		}
+	}
+	f := finding{Level: fine, Text: fmt.Sprintf("%d complete %s", complete, plural("backup", complete))}
+	if complete == 0 && s.state.Summary != nil {
+		f = finding{Level: note, Text: "no backup", Next: s.command("state backup")}
+	}
+	return append(all, f)
+}
+
+// ofRescue tells whether a rescue set has what the state has not.
+func (s observed) ofRescue(c backup.Set) finding {
+	in := s.state.Summary
+	switch text := fmt.Sprintf("rescue set %s has serial %d", c.Name, c.Serial); {
+	case !c.Complete():
+		return finding{Level: problem, Text: text + ", and is not complete", Next: s.command("state rescue")}
+	case in == nil:
+		return finding{Level: problem, Text: text + ", and there is no state that can be read", Next: s.restore("restore it")}
+	case in.Lineage != c.Lineage:
+		return finding{Level: note, Text: text + ", of another lineage than the state", Next: s.compare(c.Name)}
+	case in.Serial >= c.Serial:
+		return finding{Level: note, Text: fmt.Sprintf("%s, the state has %d: if it is in it, remove the set", text, in.Serial), Next: s.compare(c.Name)}
+	default:
+		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it; restore the set before anything else runs", text, in.Serial), Next: s.compare(c.Name)}
+	}
+}

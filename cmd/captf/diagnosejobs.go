@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// ofJobs tells of the last Job, and of every other one that runs.
+func (s observed) ofJobs() []finding {
+	if len(s.runs) == 0 {
+		return []finding{{Level: fine, Text: "none"}}
+	}
+	var all []finding
+	for i, r := range s.runs {
+		switch {
+		case !r.Finished:
+			all = append(all, s.running(r))
+		case i == len(s.runs)-1:
+			all = append(all, s.ended(r))
+		}
+	}
+	return all
+}
+
+// running tells of a Job that has not finished.
+func (s observed) running(r launch.Run) finding {
+	namespace := s.object.Namespace
+	for _, p := range r.Pods {
+		if p.Waiting != "" {
+			return finding{Level: problem, Text: fmt.Sprintf("%s does not start: pod %s: %s: %s", r.Name, p.Name, p.Waiting, p.Message),
+				Next: fmt.Sprintf("kubectl describe pod -n %s %s", namespace, p.Name)}
+		}
+	}
+	if len(r.Pods) == 0 {
+		return finding{Level: note, Text: r.Name + " has no pod", Next: fmt.Sprintf("kubectl describe job -n %s %s", namespace, r.Name)}
+	}
+	return finding{Level: fine, Text: r.Name + " runs", Next: s.logs(r)}
+}
+
+func (s observed) logs(r launch.Run) string {
+	return fmt.Sprintf("kubectl logs -n %s job/%s", s.object.Namespace, r.Name)
+}
+
+// ended tells of the last Job.
+func (s observed) ended(r launch.Run) finding {
+	o := *cmp.Or(r.Outcome, &launch.Outcome{})
+	text := r.Name + ": " + string(o.Verdict)
+	if o.Reason != "" {
+		text += " (" + o.Reason + ")"
+	}
+	if message, _, _ := strings.Cut(strings.TrimSpace(o.Message), "\n"); message != "" {
+		text += ": " + message
+	}
+	switch o.Verdict {
+	case launch.Succeeded:
+		return finding{Level: fine, Text: text}
+	case launch.StateUnsaved:
+		return finding{Level: problem, Text: text + "; nothing may run before its state is restored", Next: s.command("state rescue")}
+	case launch.Blocked, launch.PlanChanged:
+		return finding{Level: problem, Text: text + "; a person has to approve its plan", Next: s.logs(r)}
+	case launch.Interrupted:
+		return finding{Level: note, Text: text + "; it is tried again", Next: s.logs(r)}
+	}
+	return finding{Level: problem, Text: text, Next: s.afterFailure(r, o)}
+}
+
+// afterFailure is the command for a reason.
+func (s observed) afterFailure(r launch.Run, o launch.Outcome) string {
+	switch o.Reason {
+	case string(result.ReasonLocked):
+		return s.command("lock show")
+	case string(result.ReasonRBAC):
+		return "kubectl get rolebinding -n " + s.object.Namespace + " -o wide"
+	case launch.ReasonOOMKilled:
+		return fmt.Sprintf("kubectl describe job -n %s %s, and raise the memory limit", s.object.Namespace, r.Name)
+	}
+	return s.logs(r)
+}

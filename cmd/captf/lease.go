@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/naming"
+)
+
+// leaseView is a lease, as it is shown.
+type leaseView struct {
+	Name            string       `json:"name"`
+	Kind            string       `json:"kind"`  // run or cluster
+	Owner           string       `json:"owner"` // the object that took it
+	Cluster         string       `json:"cluster,omitempty"`
+	Op              string       `json:"op,omitempty"`
+	Job             string       `json:"job,omitempty"` // the holder
+	Status          lease.Status `json:"status"`
+	Why             string       `json:"why"`
+	AcquiredAt      time.Time    `json:"acquiredAt"`
+	BackstopSeconds int64        `json:"backstopSeconds"`
+}
+
+func (a *app) newLeaseCommand() *cobra.Command {
+	return a.group("lease", "Show who may start a Job", a.newLeaseShowCommand())
+}
+
+func (a *app) newLeaseShowCommand() *cobra.Command {
+	which, out := &objectFlags{}, &output{}
+	c := &cobra.Command{
+		Use: "show [OBJECT]", Short: "Show the leases of an object and its cluster, or all of a namespace",
+		ValidArgsFunction: a.completeObject,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return which.args(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			views, err := a.showLeases(c.Context(), which, args)
+			if err != nil {
+				return err
+			}
+			return a.print(out, views, func() error { return a.leaseTable(views) })
+		},
+	}
+	which.flags(c)
+	out.flags(c)
+	return c
+}
+
+func (a *app) showLeases(ctx context.Context, which *objectFlags, args []string) ([]leaseView, error) {
+	if len(args) == 0 && which.suffix == "" {
+		cl, err := a.connect()
+		if err != nil {
+			return nil, err
+		}
+		return cl.allLeases(ctx, a.now())
+	}
+	cl, o, err := a.object(ctx, which, args)
+	if err != nil {
+		return nil, err
+	}
+	return cl.leasesOf(ctx, cl.withCluster(ctx, o), a.now())
+}
+
+func (a *app) leaseTable(views []leaseView) error {
+	if len(views) == 0 {
+		_, err := fmt.Fprintln(a.streams.Out, "No lease: nothing keeps a Job from being started.")
+		return err
+	}
+	var rows [][]string
+	for _, v := range views {
+		rows = append(rows, []string{
+			v.Kind, v.Owner, v.Cluster, v.Op, string(v.Status), duration.HumanDuration(a.now().Sub(v.AcquiredAt)), v.Job, v.Why,
+		})
+	}
+	return a.table([]string{"LEASE", "OWNER", "CLUSTER", "OP", "STATUS", "AGE", "JOB", "WHY"}, rows)
+}
+
+// allLeases judges every lease of the namespace.
+func (cl *cluster) allLeases(ctx context.Context, now time.Time) ([]leaseView, error) {
+	list, err := cl.client.CoordinationV1().Leases(cl.namespace).List(ctx, metav1.ListOptions{LabelSelector: lease.LabelKind})
+	if err != nil {
+		return nil, fmt.Errorf("list leases: %w", err)
+	}
+	views := []leaseView{}
+	for i := range list.Items {
+		v, err := cl.viewLease(ctx, &list.Items[i], now)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	slices.SortFunc(views, func(a, b leaseView) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Owner, b.Owner))
+	})
+	return views, nil
+}
+
+// leasesOf judges the run lease of an object and the write lease of its cluster. One that does not exist is left out.
+func (cl *cluster) leasesOf(ctx context.Context, o naming.Object, now time.Time) ([]leaseView, error) {
+	names := []string{naming.RunLease(naming.Suffix(o))}
+	if o.Cluster != "" {
+		names = append(names, naming.ClusterLease(o.Namespace, o.Cluster))
+	}
+	views := []leaseView{}
+	for _, name := range names {
+		l, err := cl.client.CoordinationV1().Leases(cl.namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("get lease %s: %w", name, err)
+		}
+		v, err := cl.viewLease(ctx, l, now)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// viewLease reads the holder after the lease, and judges.
+func (cl *cluster) viewLease(ctx context.Context, l *coordinationv1.Lease, now time.Time) (leaseView, error) {
+	r := lease.FromLease(l)
+	var job lease.Job
+	if r.Job != "" {
+		var err error
+		if job, err = cl.Holder(ctx, r.Job); err != nil {
+			return leaseView{}, fmt.Errorf("lease %s: read its Job %s: %w", r.Name, r.Job, err)
+		}
+	}
+	v := leaseView{
+		Name: r.Name, Kind: r.Kind, Owner: shortKind(r.Owner) + "/" + l.Labels[naming.LabelOwnerName], Cluster: l.Labels[naming.LabelCluster],
+		Op: string(r.Op), Job: r.Job, Status: lease.Judge(r, job, now), AcquiredAt: r.AcquiredAt, BackstopSeconds: int64(r.Backstop.Seconds()),
+	}
+	v.Why = whyLease(v.Status, r, job, now)
+	return v, nil
+}
+
+// whyLease is what a status was based on.
+func whyLease(status lease.Status, r lease.Record, job lease.Job, now time.Time) string {
+	left := func(d time.Duration) string { return duration.HumanDuration(d - now.Sub(r.AcquiredAt)) }
+	switch status {
+	case lease.Unheld:
+		return "free: it has no holder"
+	case lease.Expired:
+		return "free: it is older than its backstop of " + duration.HumanDuration(r.Backstop)
+	case lease.Done:
+		return "free: its Job has finished, and none of its pods runs"
+	case lease.Abandoned:
+		return "free: its Job does not exist, and the grace of " + duration.HumanDuration(lease.Grace) + " is over"
+	}
+	switch {
+	case job.PodRuns && !job.Exists:
+		return "held: its Job is deleted, and a pod of it still runs"
+	case job.Exists:
+		return "held: its Job is not finished; at the latest in " + left(r.Backstop) + " it counts no more"
+	}
+	return "held: its Job does not exist yet; without one it is free in " + left(lease.Grace)
+}

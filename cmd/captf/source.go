@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/backup"
+	"github.com/captf/captf-runner/runner/statesrv/client"
+)
+
+// sourceFlags choose the state of a command that reads one.
+type sourceFlags struct{ objectFlags }
+
+// open opens a state: - is standard input, then there are addresses of a state server, objects, and files.
+func (a *app) open(ctx context.Context, flags *sourceFlags, arg string) (io.ReadCloser, error) {
+	switch {
+	case arg == "-":
+		return io.NopCloser(a.streams.In), nil
+	case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
+		return a.openAddress(ctx, arg)
+	case !isObject(arg):
+		return os.Open(arg)
+	}
+	return a.openObject(ctx, flags, []string{arg})
+}
+
+// isObject reports whether an argument means an object. A file of such a name is written ./KIND/NAME.
+func isObject(arg string) bool {
+	kind, _, found := strings.Cut(arg, "/")
+	if _, known := parseKind(kind); found {
+		return known
+	}
+	_, err := os.Stat(arg)
+	return err != nil
+}
+
+// openAddress reads from a state server, with the credentials that its own client takes.
+func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, error) {
+	s, err := client.NewState(address, client.Options{
+		User:     cmp.Or(a.getenv("STATESRV_USERNAME"), a.getenv("TF_HTTP_USERNAME")),
+		Password: cmp.Or(a.getenv("STATESRV_PASSWORD"), a.getenv("TF_HTTP_PASSWORD")),
+		Agent:    "captf/" + currentVersion().Version,
+	})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return s.Pull(ctx, 0)
+}
+
+// openObject opens the state of OBJECT, or a copy of it for OBJECT@COPY.
+func (a *app) openObject(ctx context.Context, flags *sourceFlags, args []string) (io.ReadCloser, error) {
+	which, name := flags.objectFlags, ""
+	if len(args) == 1 {
+		var object string
+		object, name, _ = strings.Cut(args[0], "@")
+		args = []string{object}
+	}
+	cl, o, err := a.object(ctx, &which, args)
+	if err != nil {
+		return nil, err
+	}
+	source, err := cl.source(ctx, o, name)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := source.Open()
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(doc), nil
+}
+
+// source is the state of an object, or a copy of it.
+func (cl *cluster) source(ctx context.Context, o naming.Object, copyName string) (state.Source, error) {
+	if copyName != "" {
+		return cl.copySource(ctx, o, copyName)
+	}
+	set, err := cl.chunks().Gather(ctx, o)
+	if err != nil {
+		return state.Source{}, err
+	}
+	if len(set.Hidden) > 0 {
+		set.Object = cl.withCluster(ctx, o)
+		return state.Source{}, set.CheckLabels()
+	}
+	return set.Source(false), nil
+}
+
+func (cl *cluster) copySource(ctx context.Context, o naming.Object, name string) (state.Source, error) {
+	all, err := cl.copies().List(ctx, o)
+	if err != nil {
+		return state.Source{}, err
+	}
+	set, err := pick(all, name)
+	if err != nil {
+		return state.Source{}, fmt.Errorf("%s: %w", objectName(o), err)
+	}
+	content, err := cl.copies().Load(ctx, o, set)
+	if err != nil {
+		return state.Source{}, err
+	}
+	return content.Source, nil
+}
+
+// pick finds the copy of a serial or a name.
+func pick(all []backup.Set, name string) (backup.Set, error) {
+	var found []backup.Set
+	var names []string
+	for _, s := range all {
+		if s.Name == name || strconv.FormatUint(s.Serial, 10) == name {
+			found = append(found, s)
+			names = append(names, s.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return backup.Set{}, fmt.Errorf("it has no backup and no rescue set %s: state backups lists them", name)
+	case 1:
+		return found[0], nil
+	}
+	return backup.Set{}, usagef("serial %s is ambiguous: write one of %s behind the @", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/chunks"
+)
+
+func (a *app) newStateCommand() *cobra.Command {
+	return a.group("state", "List, show, copy and compare states",
+		a.newStateListCommand(), a.newStateShowCommand(), a.newStatePullCommand(), a.newStateExplainCommand(), a.newStateDiffCommand(),
+		a.newBackupCommand(), a.newCopiesCommand("backups", "List the copies that a state can be restored from", nil),
+		a.newRescueCommand())
+}
+
+// stateView is a state, as it is shown: no value of it.
+type stateView struct {
+	Object    string `json:"object"`
+	Namespace string `json:"namespace"`
+	Cluster   string `json:"cluster,omitempty"`
+	Suffix    string `json:"suffix"`
+	// Readable, Reason and Message are those of the condition StateReadable.
+	Readable string `json:"readable"` // True, False or Unknown
+	Reason   string `json:"reason"`
+	Message  string `json:"message,omitempty"`
+
+	Summary *summaryView `json:"state,omitempty"` // nil when it cannot be read
+
+	repair string // the command that puts a label right
+}
+
+type summaryView struct {
+	Serial         uint64       `json:"serial"`
+	Lineage        string       `json:"lineage"`
+	ToolVersion    string       `json:"toolVersion,omitempty"`
+	Encrypted      bool         `json:"encrypted,omitempty"`
+	Resources      int          `json:"resources"`
+	Outputs        []outputView `json:"outputs,omitempty"`
+	Chunks         int          `json:"chunks"`
+	Bytes          int64        `json:"bytes"`
+	CompressedSize int64        `json:"compressedBytes"`
+	InputsHash     string       `json:"inputsHash,omitempty"`
+}
+
+type outputView struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Sensitive bool   `json:"sensitive"`
+}
+
+// readState reads the state, and judges it as a controller does. Only an error that is none of the state's is returned.
+func (cl *cluster) readState(ctx context.Context, o naming.Object) (stateView, error) {
+	v := stateView{Object: objectName(o), Namespace: o.Namespace, Cluster: o.Cluster, Suffix: naming.Suffix(o)}
+	set, err := cl.chunks().Gather(ctx, o)
+	if err != nil {
+		return v, err
+	}
+	sum, err := set.Read(false)
+	if (err == nil || errors.Is(err, state.Encrypted)) && o.Cluster != "" {
+		if wrong := set.CheckLabels(); wrong != nil {
+			err = wrong
+		}
+	}
+	if errors.Is(err, state.Mislabelled) {
+		v.repair = relabel(set)
+	}
+	condition := state.Readable(err)
+	v.Readable, v.Reason, v.Message = condition.Status, condition.Reason, condition.Message
+	if sum != nil {
+		v.Summary = viewSummary(sum, errors.Is(err, state.Encrypted))
+	}
+	return v, nil
+}
+
+// relabel is the command that gives a Secret the label that a runtime looks for.
+func relabel(set *chunks.Set) string {
+	own, err := naming.Labels(set.Object)
+	if err != nil {
+		return "" // it was gathered, so it is valid
+	}
+	suffix := naming.Suffix(set.Object)
+	selector := naming.BackendSelector(suffix, own)
+	for _, secret := range slices.Concat(set.Hidden, set.Found) {
+		if key, wrong := naming.Unselected(selector, secret.Labels); wrong {
+			return fmt.Sprintf("kubectl label secret --overwrite -n %s %s %s=%s", secret.Namespace, secret.Name, key, selector[key])
+		}
+	}
+	return ""
+}
+
+func viewSummary(sum *state.Summary, encrypted bool) *summaryView {
+	v := &summaryView{
+		Serial: sum.Serial, Lineage: sum.Lineage, ToolVersion: sum.TerraformVersion, Encrypted: encrypted, Resources: sum.Resources,
+		Chunks: sum.Chunks, Bytes: sum.Size, CompressedSize: sum.CompressedSize, InputsHash: sum.InputsHash,
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum.Outputs)) {
+		o := sum.Outputs[name]
+		v.Outputs = append(v.Outputs, outputView{name, string(o.Type), o.Sensitive})
+	}
+	return v
+}
+
+func (a *app) newStateShowCommand() *cobra.Command {
+	which, out := &objectFlags{}, &output{}
+	c := &cobra.Command{
+		Use: "show OBJECT", Short: "Show whether a state can be read, its serial, lineage and sizes",
+		Args: which.args, ValidArgsFunction: a.completeObject,
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, o, err := a.object(c.Context(), which, args)
+			if err != nil {
+				return err
+			}
+			v, err := cl.readState(c.Context(), cl.withCluster(c.Context(), o))
+			if err != nil {
+				return err
+			}
+			return a.print(out, v, func() error { return a.table(nil, v.rows()) })
+		},
+	}
+	which.flags(c)
+	out.flags(c)
+	return c
+}
+
+func (v stateView) rows() [][]string {
+	rows := [][]string{
+		{"object", v.Object}, {"cluster", v.Cluster}, {"secret", v.Namespace + "/" + naming.StateSecret(v.Suffix, 0)},
+		{"readable", strings.TrimSpace(v.Readable + " " + v.Reason)},
+	}
+	if v.Message != "" {
+		rows = append(rows, []string{"why", v.Message})
+	}
+	s := v.Summary
+	if s == nil {
+		return rows
+	}
+	rows = append(rows, []string{"serial", strconv.FormatUint(s.Serial, 10)}, []string{"lineage", s.Lineage}, []string{"written by", s.ToolVersion})
+	if !s.Encrypted {
+		rows = append(rows, []string{"resources", strconv.Itoa(s.Resources)}, []string{"outputs", outputNames(s.Outputs)})
+	}
+	return append(rows, []string{"bytes", fmt.Sprintf("%d, compressed %d, in %d", s.Bytes, s.CompressedSize, s.Chunks) + plural(" Secret", s.Chunks)},
+		[]string{"inputs hash", s.InputsHash})
+}
+
+func outputNames(outputs []outputView) string {
+	var names []string
+	for _, o := range outputs {
+		name := o.Name
+		if o.Sensitive {
+			name += " (sensitive)"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(word string, n int) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+func (a *app) newStatePullCommand() *cobra.Command {
+	flags := &sourceFlags{}
+	c := &cobra.Command{
+		Use: "pull OBJECT[@COPY]", Short: "Print a state, or a copy of it, as the runtime wrote it",
+		Long: `Print a state as the runtime wrote it, decompressed, with all its secrets. COPY is the serial or the name of a
+backup or rescue set, as state backups lists them.`,
+		Args: flags.args, ValidArgsFunction: a.completeObject,
+		RunE: func(c *cobra.Command, args []string) error {
+			doc, err := a.openObject(c.Context(), flags, args)
+			if err != nil {
+				return err
+			}
+			defer doc.Close()
+			if _, err := io.Copy(a.streams.Out, doc); err != nil {
+				return fmt.Errorf("the output is not complete: %w", err)
+			}
+			return nil
+		},
+	}
+	flags.flags(c)
+	return c
+}
