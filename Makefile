@@ -12,7 +12,7 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # sources give the same bytes anywhere.
 LDFLAGS := -s -w -buildid= -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 GOBUILD := go build -trimpath -ldflags '$(LDFLAGS)'
-BINARIES := captf-runner statesrv
+BINARIES := captf-runner captf statesrv
 # The folder that the commands are built into.
 BIN ?= bin
 

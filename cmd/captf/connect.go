@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/runner/launch"
-	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/state/backup"
 	"github.com/captf/captf-runner/runner/state/chunks"
 )
@@ -96,8 +95,6 @@ func (c *cluster) chunks() chunks.API {
 func (c *cluster) copies() backup.Store {
 	return backup.Store{Secrets: c.client.CoreV1().Secrets(c.namespace)}
 }
-
-func (c *cluster) jobs() lease.Jobs { return c.Holder }
 
 // withAdvice adds the way out to errors of the cluster that have one.
 func withAdvice(err error) error {
