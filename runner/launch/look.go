@@ -28,7 +28,9 @@ func (c Clients) Look(ctx context.Context, o naming.Object) ([]Run, error) {
 }
 
 // Phase reads a pod. It is a lock.Pods.
-func (c Clients) Phase(ctx context.Context, pod string) (lock.PodPhase, error) { return c.phase(ctx, pod) }
+func (c Clients) Phase(ctx context.Context, pod string) (lock.PodPhase, error) {
+	return c.phase(ctx, pod)
+}
 
 // Holder reads the Job that a lease names. It is a lease.Jobs.
 func (c Clients) Holder(ctx context.Context, job string) (lease.Job, error) { return c.job(ctx, job) }
