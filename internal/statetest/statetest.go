@@ -18,9 +18,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/tools"
@@ -54,6 +57,20 @@ func New(tb testing.TB, server *kubetest.Server) *Cluster {
 		Leases:     server.Clientset().CoordinationV1().Leases(namespace),
 		kubeconfig: server.Kubeconfig(tb, namespace, server.RunnerRules()),
 	}
+}
+
+// As returns the clients of a ServiceAccount that may do what the rules say in the namespace, and nothing else.
+func (c *Cluster) As(tb testing.TB, server *kubetest.Server, rules ...rbacv1.PolicyRule) (coreclient.SecretInterface, coordinationclient.LeaseInterface) {
+	tb.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", server.Kubeconfig(tb, c.Object.Namespace, rules))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return client.CoreV1().Secrets(c.Object.Namespace), client.CoordinationV1().Leases(c.Object.Namespace)
 }
 
 // Module is a root module with its working directory.
