@@ -10,32 +10,25 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
+	"github.com/captf/captf-runner/runner/statesrv/store/settle"
 )
 
-// answer is what the error of a conditional PUT says of its outcome.
-type answer int
-
-const (
-	unclear answer = iota // it may have been done, or be done yet
-	refused               // its condition does not hold
-	never                 // it was not done, and the same request never will be
-)
-
-func answerOf(err error) answer {
+// answerOf says what the error of a conditional PUT means.
+func answerOf(err error) settle.Answer {
 	status, code := statusOf(err), codeOf(err)
 	switch {
 	case status == http.StatusPreconditionFailed, status == http.StatusConflict:
-		return refused // 409: another writer was at it at the same moment
+		return settle.Refused // 409: another writer was at it at the same moment
 	case status == http.StatusNotFound && code != noBucket:
-		return refused // some answer so to If-Match where there is nothing
+		return settle.Refused // some answer so to If-Match where there is nothing
 	case code == notImplemented, status == http.StatusNotImplemented:
-		return never
+		return settle.Never
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests:
-		return unclear
+		return settle.Unclear
 	case status >= 400 && status < 500:
-		return never
+		return settle.Never
 	}
-	return unclear
+	return settle.Unclear
 }
 
 // The codes of errors that need more than their status.

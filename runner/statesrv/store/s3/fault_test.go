@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
+	"github.com/captf/captf-runner/runner/statesrv/store/settle"
 )
 
 // overwrite is another writer that swaps the object as soon as it is written.
@@ -32,13 +33,13 @@ func TestLostAnswers(t *testing.T) {
 		"busy":                         {faults{busy: 2}, nil, nil, 3},
 		"not done, then 503":           {faults{dropped: 2}, nil, nil, 3},
 		"not done, then lost":          {faults{dropped: 1, lost: 1}, nil, nil, 2},
-		"busy without end":             {faults{busy: 99}, store.ErrUnknown, store.ErrUnknown, tries},
-		"503 without end":              {faults{dropped: 99}, store.ErrUnknown, store.ErrUnknown, tries},
+		"busy without end":             {faults{busy: 99}, store.ErrUnknown, store.ErrUnknown, settle.Tries},
+		"503 without end":              {faults{dropped: 99}, store.ErrUnknown, store.ErrUnknown, settle.Tries},
 		"not readable":                 {faults{lost: 1, noHead: true}, store.ErrUnknown, store.ErrUnknown, 1},
 		"done, lost, then overwritten": {faults{lost: 1, then: overwrite}, store.ErrUnknown, store.ErrUnknown, 1},
 		"not done, then another's":     {faults{dropped: 1, noMetadata: true}, nil, nil, 2},
 		"perhaps done, then refused":   {faults{dropped: 1, second: overwrite}, store.ErrUnknown, store.ErrUnknown, 2},
-		"perhaps done, then 501":       {faults{dropped: 1, refuse: 501}, store.ErrUnknown, store.ErrUnknown, tries},
+		"perhaps done, then 501":       {faults{dropped: 1, refuse: 501}, store.ErrUnknown, store.ErrUnknown, settle.Tries},
 		"busy, then refused":           {faults{busy: 1, second: overwrite}, store.ErrExists, store.ErrConflict, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
