@@ -6,6 +6,7 @@ import (
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
+	"github.com/captf/captf-runner/runner/statesrv/store/kubernetes"
 	"github.com/captf/captf-runner/runner/statesrv/store/memory"
 	"github.com/captf/captf-runner/runner/statesrv/store/s3"
 )
@@ -33,6 +34,16 @@ func openStore(ctx context.Context, address string, getenv func(string) string) 
 			return nil, nil, err
 		}
 		return st, nothing, nil
+	case scheme == "kubernetes":
+		opts, err := kubernetes.Parse(address, getenv)
+		if err != nil {
+			return nil, nil, usagef("--store: %w", err)
+		}
+		st, err := kubernetes.Open(opts)
+		if err != nil {
+			return nil, nil, err
+		}
+		return st, nothing, nil
 	}
-	return nil, nil, usagef("--store %q: want dir:PATH, s3://BUCKET/PREFIX or memory:", address)
+	return nil, nil, usagef("--store %q: want dir:PATH, s3://BUCKET/PREFIX, kubernetes://NAMESPACE/PREFIX or memory:", address)
 }

@@ -1,0 +1,140 @@
+package kubernetes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/statesrv/store/settle"
+)
+
+const (
+	// partSize is less than the 1 MiB that a Secret may have.
+	partSize = 900 << 10
+	// plainSize is up to which a value stays readable for people.
+	plainSize = 8 << 10
+)
+
+// The names of a value inside a Secret.
+const (
+	plainField  = "value"
+	packedField = "value.gz"
+)
+
+// value is a record's value as it is stored: in the Secret itself, or in parts.
+type value struct {
+	data  map[string][]byte
+	parts [][]byte
+}
+
+func encode(raw []byte) value {
+	if len(raw) <= plainSize {
+		return value{data: map[string][]byte{plainField: raw}}
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(raw) // into memory
+	_ = w.Close()
+	if packed.Len() <= partSize {
+		return value{data: map[string][]byte{packedField: packed.Bytes()}}
+	}
+	v := value{data: map[string][]byte{packedField: {}}}
+	for packed.Len() > 0 {
+		v.parts = append(v.parts, packed.Next(partSize))
+	}
+	return v
+}
+
+func decode(data map[string][]byte) ([]byte, error) {
+	if raw, ok := data[plainField]; ok {
+		return raw, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data[packedField]))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+// value returns the value of a record's Secret, and NotFound if a part is gone.
+func (s *Store) value(ctx context.Context, secret *kube.Secret) ([]byte, error) {
+	data := secret.Data
+	if parts := secret.Annotations[partsAnnotation]; parts != "" {
+		packed, err := s.join(ctx, secret.Name, parts)
+		if err != nil {
+			return nil, err
+		}
+		data = map[string][]byte{packedField: packed}
+	}
+	raw, err := decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("Secret %s is damaged: %w", secret.Name, err)
+	}
+	return raw, nil
+}
+
+// partsName is the value of the annotation that names the parts.
+func partsName(id string, count int) string { return fmt.Sprintf("%s.%d", id, count) }
+
+func partName(record, id string, number int) string {
+	return fmt.Sprintf("%s-%s-%d", record, strings.ToLower(id), number)
+}
+
+func (s *Store) join(ctx context.Context, record, parts string) ([]byte, error) {
+	id, text, _ := strings.Cut(parts, ".")
+	count, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("Secret %s is damaged: annotation %s=%s", record, partsAnnotation, parts)
+	}
+	var packed []byte
+	for number := range count {
+		part, err := s.secrets.Get(ctx, partName(record, id, number), metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		packed = append(packed, part.Data[packedField]...)
+	}
+	return packed, nil
+}
+
+// createParts stores the parts of a value. Their names have the write's id, so one
+// that is there already is the same part.
+func (s *Store) createParts(ctx context.Context, w settle.Write, v value) error {
+	for number, data := range v.parts {
+		part := &kube.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: partName(s.nameOf(w.Key), w.ID, number),
+				Labels: map[string]string{
+					ownerLabel: owner, partLabel: s.digest("key", w.Key), writeLabel: w.ID,
+				},
+				Annotations: map[string]string{keyAnnotation: w.Key},
+			},
+			Type: secretType, Data: map[string][]byte{packedField: data},
+		}
+		if _, err := s.secrets.Create(ctx, part, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create part %d of %s: %w", number, w.Key, err)
+		}
+	}
+	return nil
+}
+
+// dropParts clears away the parts of one write, which nothing names. What stays
+// harms nobody.
+func (s *Store) dropParts(ctx context.Context, key, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	_ = s.deleteParts(ctx, s.partsOf(key)+","+writeLabel+"="+id)
+}
+
+func (s *Store) deleteParts(ctx context.Context, selector string) error {
+	return s.each(ctx, selector, func(part kube.Metadata) error { return s.delete(ctx, part.Name) })
+}
