@@ -1,4 +1,4 @@
-// Package stores tests the state server's shared stores on the real thing: S3
-// gateways as processes, and several state servers on one bucket. There is nothing
-// else in it.
+// Package stores tests statesrv as processes, on the stores that several servers may
+// share: a directory, S3 gateways and a Kubernetes API server, with real clients.
+// There is nothing else in it.
 package stores

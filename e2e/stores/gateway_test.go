@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/s3"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		name, value, _ := strings.Cut(pair, "=")
 		os.Setenv(name, value)
 	}
-	os.Exit(m.Run())
+	os.Exit(kubetest.Run(m))
 }
 
 // startGateways starts n S3 gateways on one directory, with a bucket, and returns

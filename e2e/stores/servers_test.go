@@ -2,7 +2,6 @@ package stores
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,11 +16,11 @@ import (
 // requestsVar says how many requests TestTwoServers sends.
 const requestsVar = "STATESRV_TEST_REQUESTS"
 
-// TestTwoServers lets 32 clients work through two servers on one bucket. Never is
-// a lock granted twice or a serial written twice; every acknowledged write can be
+// TestTwoServers lets 32 clients work through two servers on one store. Never is a
+// lock granted twice or a serial written twice; every acknowledged write can be
 // read; the history has no gap.
 func TestTwoServers(t *testing.T) {
-	requests := 2000
+	requests := 1000
 	if text := os.Getenv(requestsVar); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -29,42 +28,45 @@ func TestTwoServers(t *testing.T) {
 		}
 		requests = n
 	}
-	l := newLoad(t, startServers(t), requests)
-	l.run(t.Context())
-	l.verify(t)
+	onPlaces(t, func(t *testing.T, p place) {
+		l := newLoad(t, p.servers(t), requests)
+		l.run(t.Context())
+		l.verify(t)
+	})
 }
 
 // TestForceUnlockOnTheOtherServer: the holder's late write is refused, and what
 // was written meanwhile stays.
 func TestForceUnlockOnTheOtherServer(t *testing.T) {
-	servers := startServers(t)
-	one, two := at(t, servers[0], "s"), at(t, servers[1], "s")
-	ctx := t.Context()
-	body := func(serial int) []byte { return fmt.Appendf(nil, `{"version":4,"serial":%d,"lineage":"l"}`, serial) }
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+	onPlaces(t, func(t *testing.T, p place) {
+		servers := p.servers(t)
+		one, two := at(t, servers[0], "s"), at(t, servers[1], "s")
+		ctx := t.Context()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	must(one.Lock(ctx, statesrv.LockInfo{ID: "first"}))
-	_, err := one.Push(ctx, statesrv.WriteRequest{Body: body(1), ID: "first"})
-	must(err)
-	broken, err := two.ForceUnlock(ctx, statesrv.ForceUnlockRequest{ID: "first"})
-	must(err)
-	if broken == nil || broken.Info.ID != "first" {
-		t.Errorf("the lock that was broken is %v, want first", broken)
-	}
-	must(two.Lock(ctx, statesrv.LockInfo{ID: "second"}))
-	_, err = two.Push(ctx, statesrv.WriteRequest{Body: body(2), ID: "second"})
-	must(err)
-	var refusal *statesrv.Refusal
-	if _, err = one.Push(ctx, statesrv.WriteRequest{Body: body(3), ID: "first"}); !errors.As(err, &refusal) || refusal.Status != http.StatusConflict {
-		t.Errorf("the late write: %v, want a refusal with 409", err)
-	}
-	if got, err := pull(one.Pull(ctx, 0)); string(got) != string(body(2)) {
-		t.Errorf("the state is %q, %v; want serial 2", got, err)
-	}
+		must(one.Lock(ctx, statesrv.LockInfo{ID: "first"}))
+		_, err := one.Push(ctx, statesrv.WriteRequest{Body: stateOf(1), ID: "first"})
+		must(err)
+		broken, err := two.ForceUnlock(ctx, statesrv.ForceUnlockRequest{ID: "first"})
+		must(err)
+		if broken == nil || broken.Info.ID != "first" {
+			t.Errorf("the lock that was broken is %v, want first", broken)
+		}
+		must(two.Lock(ctx, statesrv.LockInfo{ID: "second"}))
+		_, err = two.Push(ctx, statesrv.WriteRequest{Body: stateOf(2), ID: "second"})
+		must(err)
+		var refusal *statesrv.Refusal
+		if _, err = one.Push(ctx, statesrv.WriteRequest{Body: stateOf(3), ID: "first"}); !errors.As(err, &refusal) || refusal.Status != http.StatusConflict {
+			t.Errorf("the late write: %v, want a refusal with 409", err)
+		}
+		if got, err := pull(one.Pull(ctx, 0)); string(got) != string(stateOf(2)) {
+			t.Errorf("the state is %q, %v; want serial 2", got, err)
+		}
+	})
 }
 
 // TestServeRefusesACarelessBucket: an S3 server that overwrites whatever the

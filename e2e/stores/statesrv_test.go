@@ -36,18 +36,6 @@ func serve(t *testing.T, store string, env ...string) (p *process, portFile stri
 	return p, portFile
 }
 
-// startServers starts two state servers on one bucket, each with a gateway of its
-// own in front of the same directory.
-func startServers(t *testing.T) []string {
-	t.Helper()
-	gateways := startGateways(t, 2)
-	const store = "s3://" + bucket + "/two-servers"
-	return []string{
-		startServer(t, store, "STATESRV_S3_ENDPOINTS="+gateways[0]+","+gateways[1]),
-		startServer(t, store, "STATESRV_S3_ENDPOINTS="+gateways[1]+","+gateways[0]),
-	}
-}
-
 // at returns a client of one state on one server.
 func at(t *testing.T, server, name string) *client.State {
 	t.Helper()
