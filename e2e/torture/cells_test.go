@@ -65,8 +65,16 @@ func impossible(c cell) string {
 		return "of the API server only: a state server that answers 500 is the like of it"
 	case c.fault == serverErrors && c.backend == onKubernetes:
 		return "of the state server only: an API server that is stopped is the like of it"
+	case c.fault == killLate && !sendsRequest(c.moment):
+		return "no request is on its way at this moment"
+	case c.fault == killRescue && !slices.Contains([]moment{beforeChange, duringChange, afterChange, atStateWrite}, c.moment):
+		return "a server that is gone from this moment on leaves no state to be rescued"
 	}
 	return ""
+}
+
+func sendsRequest(m moment) bool {
+	return slices.Contains([]moment{atInit, atForceUnlock, atStateWrite, atUnlock}, m)
 }
 
 // hasProvider: init and force-unlock need none, and a runtime ends them before it saves the state.

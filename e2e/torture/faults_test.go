@@ -21,11 +21,19 @@ const (
 	serverErrors = "server-500"
 	hangServer   = "server-hangs"
 	fullDisk     = "disk-full"
+	serverGone   = "server-gone"                  // until the run has ended
+	gonePlus     = "server-gone-and-disk-full"    // nothing can be saved where it belongs, nor beside it
+	killRescue   = "SIGKILL-pod-while-it-rescues" // the server is gone, and then the pod
+	killLate     = "SIGKILL-pod-late-request"     // what it has sent arrives in the middle of the next run
 )
 
 // fault is what is done to a run.
 type fault struct {
-	name   string
+	name string
+	// pod makes the runner PID 1, kills says that it does not end by itself, disk that its working directory is on a
+	// small disk, late that the request that is held is kept for the next run.
+	pod, kills, disk, late bool
+
 	strike func(*trial)
 	after  func(*trial) // once the run was let go on
 	heal   func(*trial) // once it has ended
@@ -35,26 +43,27 @@ var faults = []fault{
 	{name: "SIGTERM-runner", strike: func(tr *trial) { tr.stop(tr.job.pid, unix.SIGTERM) }},
 	{name: "SIGINT-group", strike: func(tr *trial) { tr.stop(-tr.job.pid, unix.SIGINT) }},
 	{name: killChild, strike: func(tr *trial) { tr.kill(tr.job.children()) }},
-	{name: killRunner, strike: (*trial).killRunner},
-	{name: killPod, strike: (*trial).killRunner},
+	{name: killRunner, kills: true, strike: (*trial).killRunner},
+	{name: killPod, kills: true, pod: true, strike: (*trial).killRunner},
 	{name: killProvider, strike: func(tr *trial) { tr.kill(tr.job.providers()) }},
 	{name: stopServer, strike: (*trial).stopAPI, after: (*trial).startAPI},
 	{name: serverErrors, strike: func(tr *trial) { tr.proxy.play(fails) }, heal: (*trial).healServer},
 	{name: hangServer, strike: (*trial).hang, heal: (*trial).healServer},
-	{name: fullDisk, strike: (*trial).fillDisk},
+	{name: serverGone, strike: (*trial).loseServer, heal: (*trial).findServer},
+	{name: fullDisk, disk: true, strike: (*trial).fillDisk},
+	{name: gonePlus, disk: true, strike: func(tr *trial) { tr.loseServer(); tr.fillDisk() }, heal: (*trial).findServer},
+	{name: killRescue, kills: true, pod: true, strike: (*trial).loseServer, after: (*trial).killInRescue, heal: (*trial).findServer},
+	{name: killLate, kills: true, pod: true, late: true, strike: (*trial).killRunner},
 }
 
-func (c cell) strike() fault {
+func faultNamed(name string) fault {
 	for _, f := range faults {
-		if f.name == c.fault {
+		if f.name == name {
 			return f
 		}
 	}
-	panic("no fault " + c.fault)
+	panic("no fault " + name)
 }
-
-// kills tells whether the runner itself is killed.
-func (c cell) kills() bool { return c.fault == killRunner || c.fault == killPod }
 
 // stop sends a signal and waits until the runner has seen it.
 func (tr *trial) stop(pid int, s syscall.Signal) {
@@ -86,6 +95,20 @@ func (tr *trial) killRunner() {
 	<-tr.job.gone
 	time.Sleep(100 * time.Millisecond)
 }
+
+// killInRescue waits until the state is being rescued.
+func (tr *trial) killInRescue() {
+	if !await(endTimeout, func() bool { return strings.Contains(tr.job.log(), "rescuing it") }) {
+		tr.t.Fatalf("no state is rescued:\n%s", tr.job.log())
+	}
+	time.Sleep(settleTime)
+	tr.killRunner()
+}
+
+// loseServer resets every connection to the server, and refuses new ones.
+func (tr *trial) loseServer() { tr.proxy.down() }
+
+func (tr *trial) findServer() { tr.proxy.up(tr.t) }
 
 func (tr *trial) healServer() { tr.proxy.heal() }
 

@@ -15,13 +15,14 @@ import (
 
 // gate is where a run is held while the fault strikes.
 type gate struct {
-	reached chan struct{} // closed when the run is there
-	opened  chan struct{}
-	open    func() // lets it go on
+	reached  chan struct{} // closed when the run is there
+	opened   chan struct{}
+	answered chan struct{} // closed when the request that was held has got its answer
+	open     func()        // lets it go on
 }
 
 func newGate() *gate {
-	g := &gate{reached: make(chan struct{}), opened: make(chan struct{})}
+	g := &gate{reached: make(chan struct{}), opened: make(chan struct{}), answered: make(chan struct{})}
 	g.open = sync.OnceFunc(func() { close(g.opened) })
 	return g
 }

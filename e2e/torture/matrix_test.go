@@ -89,7 +89,7 @@ func (tr *trial) checkEnding(e ending, state document) {
 	tr.t.Helper()
 	switch {
 	case e.result == nil:
-		if !tr.kills() {
+		if !tr.does.kills {
 			tr.t.Error("it left no result")
 		}
 		return
@@ -100,7 +100,7 @@ func (tr *trial) checkEnding(e ending, state document) {
 			}
 		}
 	}
-	if tr.kills() || tr.fault == fullDisk && tr.moment == atResult { // it cannot be written any more
+	if tr.does.kills || tr.does.disk && tr.moment == atResult { // it cannot be written any more
 		return
 	}
 	if e.result.Partial || e.code != e.result.ExitCode() {

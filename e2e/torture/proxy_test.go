@@ -2,6 +2,7 @@ package torture
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -26,6 +27,7 @@ type proxy struct {
 	address string
 	tls     *tls.Config // nil: plain HTTP
 	ca      []byte      // what a client checks it by, PEM
+	late    bool        // what was held goes on to the server though its client is gone
 
 	mu     sync.Mutex
 	server *http.Server
@@ -119,7 +121,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if g := p.take(r, body); g != nil {
+		defer close(g.answered)
 		g.stay()
+		if p.late {
+			r = r.WithContext(context.WithoutCancel(r.Context()))
+		}
 	}
 	if answer := p.answering(); answer != nil {
 		answer(w, r)

@@ -45,7 +45,7 @@ func (tr *trial) interrupt(random *rand.Rand) {
 	tr.write(filepath.Join(tr.config, "more.tf"), strings.ReplaceAll(twoMore, "\n}", "\n  "+delay()))
 	tr.witness()
 	cmd := tr.command(filepath.Join(tr.dir, "work"), tr.result, "--stop-timeout", "60")
-	tr.job = start(tr.t, cmd, tr.fault == killPod, filepath.Join(tr.dir, "first.log"))
+	tr.job = start(tr.t, cmd, tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	sent := tr.shower(random)
 	tr.awaitRunner()
 	if list := tr.job.others(); len(list) > 0 {

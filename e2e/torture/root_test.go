@@ -25,3 +25,7 @@ resource "probe_file" "third" {
   content = probe_file.second.content
 }
 `
+
+// lateOutput changes the state of any run.
+const lateOutput = `output "late" { value = "one" }
+`

@@ -33,6 +33,7 @@ const deadID = "0b5f0c3e-1111-2222-3333-444444444444"
 // trial is one cell being run.
 type trial struct {
 	cell
+	does  fault
 	t     *testing.T
 	store store
 	proxy *proxy
@@ -43,6 +44,7 @@ type trial struct {
 	binary, runtime           string
 
 	job     *job
+	late    *gate         // holds a request that is to arrive late
 	started chan struct{} // closed when job is set
 	pipe    *fullPipe     // in place of a result file
 	tasks   sync.WaitGroup
@@ -53,7 +55,7 @@ func newTrial(t *testing.T, c cell, servers servers) *trial {
 	dir := shortDir(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	tr := &trial{
-		cell: c, t: t, dir: dir, config: in("config"), files: in("files"), gates: in("gates"), disk: in("disk"),
+		cell: c, does: faultNamed(c.fault), t: t, dir: dir, config: in("config"), files: in("files"), gates: in("gates"), disk: in("disk"),
 		started: make(chan struct{}), ledger: in("ledger"), rescue: in("rescue"), result: in("result.json"),
 		binary: tools.Build(t, "./cmd/captf-runner"), runtime: tools.Bin(t, c.runtime),
 	}
@@ -62,12 +64,13 @@ func newTrial(t *testing.T, c cell, servers servers) *trial {
 			t.Fatal(err)
 		}
 	}
-	if c.fault == fullDisk {
+	if tr.does.disk {
 		tr.mountDisk()
 	}
 	tr.write(filepath.Join(tr.config, "main.tf"), oneResource)
 	tr.write(filepath.Join(tr.config, "terraform.tfvars.json"), `{"files": "`+tr.files+`"}`)
 	tr.store, tr.proxy = servers.open(t, c)
+	tr.proxy.late = tr.does.late
 	t.Cleanup(tr.tasks.Wait)
 	return tr
 }
@@ -137,7 +140,7 @@ func (tr *trial) arm() *gate {
 	case afterChange:
 		return tr.providerGate("before-create-third")
 	case atResult:
-		if tr.fault != fullDisk { // such a pipe is on no disk
+		if !tr.does.disk { // such a pipe is on no disk
 			return tr.resultGate()
 		}
 		return tr.proxy.hold(tr.store.request(atUnlock))
@@ -160,8 +163,8 @@ func (tr *trial) flags() []string {
 // suffer runs the cell's run, with the fault in it, until every process of it has ended.
 func (tr *trial) suffer() ending {
 	g := tr.arm()
-	defer g.open()
-	tr.job = start(tr.t, tr.command(filepath.Join(tr.disk, "work"), tr.result, tr.flags()...), tr.fault == killPod, filepath.Join(tr.dir, "first.log"))
+	tr.t.Cleanup(g.open)
+	tr.job = start(tr.t, tr.command(filepath.Join(tr.disk, "work"), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	close(tr.started)
 	select {
 	case <-g.reached:
@@ -172,15 +175,18 @@ func (tr *trial) suffer() ending {
 	}
 	tr.checkTable()
 	time.Sleep(settleTime)
-	f := tr.cell.strike()
-	f.strike(tr)
-	g.open()
-	if f.after != nil {
-		f.after(tr)
+	tr.does.strike(tr)
+	if tr.does.late {
+		tr.late = g
+	} else {
+		g.open()
+	}
+	if tr.does.after != nil {
+		tr.does.after(tr)
 	}
 	tr.awaitEnd()
-	if f.heal != nil {
-		f.heal(tr)
+	if tr.does.heal != nil {
+		tr.does.heal(tr)
 	}
 	return tr.ending(tr.job, tr.result)
 }
@@ -191,7 +197,7 @@ func (tr *trial) checkTable() {
 		tr.t.Errorf("the providers at this moment are %v: the table of combinations that cannot exist is wrong", list)
 	}
 	// The result's moment is a little earlier when a disk has to be filled up before it.
-	if list := tr.job.children(); len(list) > 0 != hasChild(tr.cell) && !(tr.moment == atResult && tr.fault == fullDisk) {
+	if list := tr.job.children(); len(list) > 0 != hasChild(tr.cell) && !(tr.moment == atResult && tr.does.disk) {
 		tr.t.Errorf("the children at this moment are %v: the table of combinations that cannot exist is wrong", list)
 	}
 }
@@ -204,7 +210,7 @@ func (tr *trial) awaitEnd() {
 		tr.t.Fatalf("the run goes on:\n%s", tr.job.log())
 	}
 	limit := time.Duration(0)
-	if tr.kills() {
+	if tr.does.kills {
 		limit = endTimeout
 	}
 	if !await(limit, func() bool { return len(tr.job.others()) == 0 }) {
@@ -219,7 +225,34 @@ func (tr *trial) next() ending {
 	if l := tr.store.held(tr.t); lock.Judge(l, func(string) bool { return true }, lock.PodFailed) == lock.Stale {
 		flags = []string{"--force-unlock", l.ID()}
 	}
+	if tr.late != nil {
+		defer tr.deliverLate()()
+	}
 	return tr.ordinary("next", flags...)
+}
+
+// deliverLate lets the request that a dead run has sent arrive when the next one is about to write its state. The
+// returned function waits until that has happened.
+func (tr *trial) deliverLate() (wait func()) {
+	tr.write(filepath.Join(tr.config, "late.tf"), lateOutput) // so that it has something to write
+	writes := tr.proxy.hold(tr.store.request(atStateWrite))
+	tr.background(func() {
+		defer writes.open()
+		select {
+		case <-writes.reached:
+		case <-tr.t.Context().Done():
+			return
+		}
+		tr.late.open()
+		<-tr.late.answered
+	})
+	return func() {
+		select {
+		case <-tr.late.answered:
+		default:
+			tr.t.Error("the late request has not come during the next run")
+		}
+	}
 }
 
 // ordinary runs an apply that nothing disturbs.
