@@ -86,6 +86,13 @@ func (s *sink) lockWait() time.Duration {
 	return s.waited
 }
 
+// gotLock ends the measured wait of a step that has the lock and has not said anything since.
+func (s *sink) gotLock() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endWait()
+}
+
 // stillWaiting tells whether the last thing that the step said is that it waits for the lock.
 func (s *sink) stillWaiting() bool {
 	s.mu.Lock()

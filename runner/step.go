@@ -97,15 +97,9 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,
 	}
+	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp}
 	limit := r.budget.left() + pollingStep
-	out.waiting = func() {
-		// A runtime that waits longer than it was told to is stopped.
-		time.AfterFunc(limit, func() {
-			if out.stillWaiting() {
-				giveUp()
-			}
-		})
-	}
+	out.waiting = func() { overdue.check(ctx, limit) }
 	r.notify("StepStarted", s.name)
 	end := r.tell(out.progress)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), out)
