@@ -57,6 +57,14 @@ func TestSecondLocalRunWorksBeside(t *testing.T) {
 	}
 }
 
+// A provider makes a socket below TMPDIR, whose path may have 107 bytes.
+func TestDeepWorkdir(t *testing.T) {
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		f.must(t, 0, "apply", "--workdir", filepath.Join(f.dir, strings.Repeat("deep/", 20)))
+	})
+}
+
 // begin starts a run that goes on while the test does something else.
 func (f *fixture) begin(t *testing.T, op string, flags ...string) *exec.Cmd {
 	t.Helper()

@@ -113,7 +113,7 @@ func (w workspace) environment(inherited []string, backend map[string]string, de
 		"CHECKPOINT_DISABLE": "1",
 	}
 	if !hasTMPDIR(inherited) {
-		set["TMPDIR"] = filepath.Join(w.dir, "tmp")
+		set["TMPDIR"] = w.tmp()
 	}
 	if debugLog != "" {
 		set["TF_LOG"], set["TF_LOG_PATH"] = "DEBUG", debugLog
@@ -122,6 +122,18 @@ func (w workspace) environment(inherited []string, backend map[string]string, de
 		set[name] = value
 	}
 	return set
+}
+
+// maxTMPDIR is how long the path may be, in bytes, that a provider makes its socket below: a socket's own may have
+// 107, and "/plugin" and a random number of ten digits are part of it. With a longer one no provider starts.
+const maxTMPDIR = 90
+
+// tmp is the children's directory for temporary files: in the working directory, unless that lies too deep.
+func (w workspace) tmp() string {
+	if dir := filepath.Join(w.dir, "tmp"); len(dir) <= maxTMPDIR {
+		return dir
+	}
+	return "/tmp"
 }
 
 // hasTMPDIR tells whether the container's TMPDIR is worth keeping.
