@@ -94,8 +94,8 @@ func TestRescueSet(t *testing.T) {
 		}
 
 		k.kubeconfig = k.server.Kubeconfig(t, k.object.Namespace, k.server.RunnerRules())
-		f.chunks(t, second[0].Data["tfstate"])
-		f.must(t, 0, "restore", "--restore-chunks", "1", "--restore-resources", "2", "--workdir", f.dir+"/fresh")
+		k.copyNamed(t, first[0].Name)
+		f.restore(t, k, second[0].Name, "--workdir", f.dir+"/fresh")
 		f.wantNothingToDo(t, "--workdir", f.dir+"/fresh")
 	})
 }
@@ -138,6 +138,9 @@ func TestRescueSetOfParts(t *testing.T) {
 	var parts [][]byte
 	for _, secret := range secrets {
 		parts = append(parts, secret.Data["tfstate"])
+	}
+	if set := k.copyNamed(t, secrets[0].Name); set.Parts != len(parts) || set.Digest != secrets[0].Annotations["captf.io/state-digest"] {
+		t.Errorf("the library lists %+v", set)
 	}
 	into := newFixture(t, runtime, backends["http"]) // Terraform could not store it in the cluster
 	into.chunks(t, parts...)
