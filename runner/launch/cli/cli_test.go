@@ -74,7 +74,10 @@ func TestExitCodes(t *testing.T) {
 			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"locked","step":"apply","tail":"held"},"lock":{"waitedSeconds":300,"id":"id-1","who":"me@laptop","operation":"OperationTypePlan","created":"2026"}}`,
 			Code:    3, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "the lock id-1 is held by me@laptop for OperationTypePlan since 2026"},
 		"killed": {jobtest.End{Code: 137, Reason: "OOMKilled", Condition: batchv1.JobReasonBackoffLimitExceeded}, 1, "apply: Failed (oom-killed)"},
-		"lost":   {jobtest.End{NoPod: true, Condition: batchv1.JobReasonBackoffLimitExceeded}, 3, "apply: Interrupted (pod-lost)"},
+		"killed in an apply": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":null,"partial":true,"unsaved":{"count":1,"resources":[{"address":"a.b","action":"create","id":"i-1"}]}}`,
+			Code:    137, Condition: batchv1.JobReasonBackoffLimitExceeded}, 3, "create a.b i-1"},
+		"lost": {jobtest.End{NoPod: true, Condition: batchv1.JobReasonBackoffLimitExceeded}, 3, "apply: Interrupted (pod-lost)"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
@@ -103,12 +104,18 @@ func (f *follower) printEnd(run launch.Run) {
 	if o.Verdict == launch.Succeeded {
 		f.say("%s succeeded%s", run.Op, did(o.Result))
 	} else {
-		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, "no reason is known"), o.Message)
+		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, "no reason is known"), strings.ReplaceAll(o.Message, "\n", "; "))
 	}
-	r := o.Result
-	if r == nil {
-		return
+	if o.Untouched && o.Verdict != launch.Succeeded {
+		f.say("the state was not touched")
 	}
+	if o.Result != nil {
+		f.printResult(run, o.Result)
+	}
+}
+
+func (f *follower) printResult(run launch.Run, r *result.Result) {
+	o := run.Outcome
 	if r.Plan != nil && (run.Op == naming.Plan || o.Verdict == launch.Blocked || o.Verdict == launch.PlanChanged) {
 		f.printPlan(r.Plan)
 	}
@@ -118,8 +125,11 @@ func (f *follower) printEnd(run launch.Run) {
 	if l := r.Lock; l != nil && l.Who != "" && o.Verdict != launch.Succeeded {
 		f.say("the lock %s is held by %s for %s since %s", l.ID, l.Who, l.Operation, l.Created)
 	}
-	if o.Untouched && o.Verdict != launch.Succeeded {
-		f.say("the state was not touched")
+	if u := r.Unsaved; u != nil && u.Count > 0 {
+		f.say("%d resources may be there without the state knowing: look for them, or import them", u.Count)
+		for _, resource := range u.Resources {
+			f.say("  %s %s %s", resource.Action, resource.Address, resource.ID)
+		}
 	}
 }
 
