@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/captf/captf-runner/internal/table"
+	"github.com/captf/captf-runner/runner/launch/cli"
 )
 
 // The exit codes.
@@ -39,7 +40,7 @@ func (a *app) newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:         "captf",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: a.name},
-		Short:       "Show and repair the states, locks and leases of objects whose Terraform or OpenTofu runs in Jobs",
+		Short:       "Run Terraform or OpenTofu in Jobs; show and repair the states, locks and leases of their objects",
 		Long: `Show and repair what is kept for an object whose Terraform or OpenTofu runs in Jobs: its state, the lock on
 it, the leases of its Jobs, and copies to restore from. Begin with: ` + a.name + ` doctor OBJECT
 
@@ -48,7 +49,7 @@ OBJECT is KIND/NAME with KIND one of TerraformCluster (tc), TerraformMachine (tm
 
 The flags of kubectl that choose a cluster and a user work here as well.
 
-Exit codes: 0 done, 1 failed, refused or (doctor) a person is needed, 2 usage.`,
+Exit codes: 0 done, 1 failed, refused or (doctor) a person is needed, 2 usage; launch has the runner's.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs, RunE: a.unknown,
 	}
@@ -59,6 +60,7 @@ Exit codes: 0 done, 1 failed, refused or (doctor) a person is needed, 2 usage.`,
 	a.flags.addTo(root.PersistentFlags())
 	a.completeNamespace(root)
 	root.AddCommand(
+		a.newLaunchCommand(),
 		a.newDoctorCommand(),
 		a.newLockCommand(),
 		a.newLeaseCommand(),
@@ -94,11 +96,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 // exit tells of an error and returns the code for it.
 func (a *app) exit(c *cobra.Command, err error) int {
 	var usage usageError
+	var launched cli.Exit
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, new(handled)):
 		return exitFailed
+	case errors.As(err, &launched):
+		return a.exitLaunch(c, launched)
 	case errors.As(err, &usage):
 		fmt.Fprintf(a.streams.ErrOut, "%s: %s\nusage: %s\n", c.CommandPath(), table.Printable(err.Error()), c.UseLine())
 		return exitUsage

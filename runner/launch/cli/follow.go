@@ -17,6 +17,9 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
+// passTimeout is for the requests of one pass together.
+const passTimeout = 30 * time.Second
+
 // follower makes passes until the books of one run are closed, and tells of what happens meanwhile.
 type follower struct {
 	Env
@@ -60,7 +63,7 @@ func (e Env) say(format string, args ...any) {
 func (f *follower) run(ctx context.Context) error {
 	defer f.log.stop()
 	for {
-		report, err := f.launcher.Pass(ctx, f.object)
+		report, err := f.pass(ctx)
 		if err != nil && !passing(err) {
 			return err
 		}
@@ -78,6 +81,13 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
+// pass bounds a pass, so that an interrupt is heard although the API server does not answer.
+func (f *follower) pass(ctx context.Context) (launch.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	defer cancel()
+	return f.launcher.Pass(ctx, f.object)
+}
+
 // passing reports whether the same request may succeed a moment later.
 func passing(err error) bool {
 	var status apierrors.APIStatus
@@ -86,7 +96,7 @@ func passing(err error) bool {
 		return code >= 500 || code == 429 || code == 409
 	}
 	var usage Exit
-	return !errors.As(err, &usage) && requestFailed(err)
+	return !errors.As(err, &usage) && (requestFailed(err) || errors.Is(err, context.DeadlineExceeded))
 }
 
 // step looks at what a pass did.
