@@ -140,6 +140,9 @@ func untrusted(o Observed) (state.Reason, bool) {
 	if reason == state.NotFound && o.applied() {
 		reason = state.Lost
 	}
+	if o.State.Unfilled && !o.applied() {
+		return reason, false
+	}
 	return reason, reason != state.NotFound
 }
 

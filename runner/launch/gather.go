@@ -81,6 +81,7 @@ func (p *pass) gatherState(ctx context.Context) (err error) {
 			view.Err = err
 		}
 	}
+	view.Unfilled = errors.Is(view.Err, state.Inconsistent) && len(p.set.Found) == 1 && len(p.set.Found[0].Data[state.DataKey]) == 0
 	view.Orphaned = p.ref.UID != "" && !errors.Is(view.Err, state.Mislabelled) && p.orphaned()
 	return nil
 }

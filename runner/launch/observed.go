@@ -29,6 +29,9 @@ type StateView struct {
 	Err error
 	// Summary is nil for a state that cannot be read; that of an encrypted one has no outputs.
 	Summary *state.Summary
+	// Unfilled says that there is only a Secret without a state: what the first init of all leaves when it is killed
+	// between making it and filling it. The next one fills it.
+	Unfilled bool
 	// Orphaned says that a chunk has no owner, or an old one.
 	Orphaned bool
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/internal/jobtest"
@@ -234,4 +235,20 @@ func TestPassRestores(t *testing.T) {
 	}
 	f.finish(name, jobtest.Succeeded)
 	f.expect(Idle, ReasonDone)
+}
+
+// A first init that was killed between making the state's Secret and filling it does not need a person.
+func TestPassGoesOnAfterKilledInit(t *testing.T) {
+	f := setUp(t)
+	owned, err := naming.Labels(f.object.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suffix := naming.Suffix(f.object.id)
+	empty := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: naming.StateSecret(suffix, 0), Labels: naming.BackendSelector(suffix, owned)}}
+	if _, err := f.client.CoreV1().Secrets(f.object.id.Namespace).Create(t.Context(), empty, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.object.uid = ""
+	f.start()
 }

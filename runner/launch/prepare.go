@@ -48,7 +48,7 @@ func (p *pass) config(ctx context.Context, o Order) (*corev1.Secret, error) {
 // prepare makes what the pod needs before there is a pod, and copies the state that may change. The lease is held, and
 // the Job does not exist: a config Secret that is there was left by a launcher that died.
 func (p *pass) prepare(ctx context.Context, o Order, config *corev1.Secret) error {
-	if mutates(o.Desired.Op) {
+	if mutates(o.Desired.Op) && !p.seen.State.Unfilled {
 		if err := p.backUp(ctx, &Run{Name: o.Name}, false); err != nil {
 			return err
 		}
