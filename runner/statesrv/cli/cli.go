@@ -64,6 +64,7 @@ func commands() []command {
 		{"restore", "ADDRESS --version K", "make an old version the current one", (*App).restore},
 		{"force-unlock", "ADDRESS --id ID", "break a lock whose holder is gone", (*App).forceUnlock},
 		{"ls", "ADDRESS", "list the states", (*App).list},
+		{"copy", "FROM TO", "bring all states of one store to another, with their history", (*App).copy},
 		{"diff", "ADDRESS A B", "compare two versions; sensitive values are not shown", (*App).diff},
 		{"explain", "FILE|ADDRESS", "tell what is in a state, and what to check before it is changed", (*App).explain},
 		{"hash-password", "", "read a password and print its hash for --users", (*App).hashPassword},

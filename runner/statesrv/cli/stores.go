@@ -11,13 +11,23 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store/s3"
 )
 
-// openStore opens the store that an address names. The caller closes it.
+// openStore opens the store that an address names, and makes a directory that is
+// not there. The caller closes it.
 func openStore(ctx context.Context, address string, getenv func(string) string) (st store.Store, closeStore func() error, err error) {
+	return open(ctx, address, getenv, dir.Options{})
+}
+
+// openExisting is openStore without making anything.
+func openExisting(ctx context.Context, address string, getenv func(string) string) (st store.Store, closeStore func() error, err error) {
+	return open(ctx, address, getenv, dir.Options{MustExist: true})
+}
+
+func open(ctx context.Context, address string, getenv func(string) string, dirs dir.Options) (st store.Store, closeStore func() error, err error) {
 	scheme, rest, _ := strings.Cut(address, ":")
 	nothing := func() error { return nil }
 	switch {
 	case scheme == "dir" && rest != "":
-		d, err := dir.Open(ctx, rest, dir.Options{})
+		d, err := dir.Open(ctx, rest, dirs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -27,7 +37,7 @@ func openStore(ctx context.Context, address string, getenv func(string) string) 
 	case scheme == "s3":
 		opts, err := s3.Parse(address, getenv)
 		if err != nil {
-			return nil, nil, usagef("--store: %w", err)
+			return nil, nil, usagef("store: %w", err)
 		}
 		st, err := s3.Open(ctx, opts)
 		if err != nil {
@@ -37,7 +47,7 @@ func openStore(ctx context.Context, address string, getenv func(string) string) 
 	case scheme == "kubernetes":
 		opts, err := kubernetes.Parse(address, getenv)
 		if err != nil {
-			return nil, nil, usagef("--store: %w", err)
+			return nil, nil, usagef("store: %w", err)
 		}
 		st, err := kubernetes.Open(opts)
 		if err != nil {
@@ -45,5 +55,5 @@ func openStore(ctx context.Context, address string, getenv func(string) string) 
 		}
 		return st, nothing, nil
 	}
-	return nil, nil, usagef("--store %q: want dir:PATH, s3://BUCKET/PREFIX, kubernetes://NAMESPACE/PREFIX or memory:", address)
+	return nil, nil, usagef("store %q: want dir:PATH, s3://BUCKET/PREFIX, kubernetes://NAMESPACE/PREFIX or memory:", address)
 }

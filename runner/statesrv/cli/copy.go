@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// copy brings all states of one store to another, without a server.
+func (a *App) copy(ctx context.Context, args []string) error {
+	o := a.options("copy")
+	locked := o.Bool("with-locks", false, "copy locked states too, with their locks")
+	rest, err := o.parse(args, 2)
+	if err != nil {
+		return err
+	}
+	if o.data != "" {
+		return usagef("takes two stores, as dir:%s, and not --data", o.data)
+	}
+	from, closeFrom, err := openExisting(ctx, rest[0], a.Getenv)
+	if err != nil {
+		return err
+	}
+	defer closeFrom()
+	to, closeTo, err := openStore(ctx, rest[1], a.Getenv)
+	if err != nil {
+		return err
+	}
+	defer closeTo()
+	if err := store.Prove(ctx, to); err != nil {
+		return fmt.Errorf("store %s: %w", rest[1], err)
+	}
+	count := 0
+	err = statesrv.Copy(ctx, statesrv.NewStates(from, statesrv.Rules{}), statesrv.NewStates(to, statesrv.Rules{}),
+		statesrv.CopyOptions{Locked: *locked, Tell: func(c statesrv.CopiedState) {
+			count++
+			_ = o.print(c, func() { fmt.Fprintln(a.Out, copiedLine(c)) })
+		}})
+	if err != nil {
+		return o.refused(err)
+	}
+	if o.output == "table" {
+		fmt.Fprintf(a.Out, "%d states are in %s, every version verified by its digest\n", count, rest[1])
+	}
+	return nil
+}
+
+func copiedLine(c statesrv.CopiedState) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d versions, %d events", c.Name, c.Versions, c.Events)
+	if c.Pruned > 0 {
+		fmt.Fprintf(&b, ", %d pruned", c.Pruned)
+	}
+	if c.Already {
+		b.WriteString("; was there already")
+	}
+	return b.String()
+}
