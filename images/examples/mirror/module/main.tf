@@ -14,29 +14,16 @@ variable "dir" {
   description = "a folder that is there and can be written"
 }
 
-variable "content" {
+variable "greeting" {
   type    = string
   default = "hello"
 }
 
-variable "delay" {
-  type        = string
-  description = "how long each file takes, such as 10s"
-  default     = "0s"
+resource "probe_file" "greeting" {
+  path    = "${var.dir}/greeting.txt"
+  content = var.greeting
 }
 
-resource "probe_file" "first" {
-  path    = "${var.dir}/first"
-  content = var.content
-  delay   = var.delay
-}
-
-resource "probe_file" "second" {
-  path    = "${var.dir}/second"
-  content = probe_file.first.content
-  delay   = var.delay
-}
-
-output "files" {
-  value = [probe_file.first.path, probe_file.second.path]
+output "file" {
+  value = probe_file.greeting.path
 }

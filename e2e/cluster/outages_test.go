@@ -1,0 +1,69 @@
+//go:build e2e
+
+package cluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// images are pods that cannot work.
+func images() []fault {
+	image := func(name string) func(*batchv1.Job) {
+		return func(job *batchv1.Job) {
+			deadline(10)(job)
+			job.Spec.Template.Spec.Containers[0].Image = name
+		}
+	}
+	return []fault{
+		{name: "image that cannot be pulled", variables: quick, job: image("localhost/nowhere:dev"), ends: never, locks: free},
+		{
+			name: "image without a module", variables: quick, locks: free,
+			job:  func(job *batchv1.Job) { job.Spec.Template.Spec.Containers[0].Image = "localhost/captf-opentofu:dev" },
+			ends: failed(result.ExitFailed, result.KindImageLayout, result.ReasonConfig),
+		},
+	}
+}
+
+// outages are components of the cluster that are away for a while.
+func outages() []fault {
+	return []fault{
+		{
+			name: "kubelet restarted", alone: true, variables: slow, locks: free, ends: succeeded,
+			hit: func(t *testing.T, s *subject, _ *batchv1.Job) {
+				s.awaitSecond(t)
+				node(t, "stop", "kubelet")
+				defer node(t, "start", "kubelet")
+				poll(t, "the end of the run without a kubelet", func(context.Context) (bool, error) {
+					return s.look(t).Verdict == lock.Free, nil
+				})
+			},
+		},
+		{
+			name: "API server restarted", alone: true, variables: slow, locks: free,
+			hit: func(t *testing.T, s *subject, _ *batchv1.Job) {
+				s.awaitSecond(t)
+				node(t, "stop", "kube-apiserver")
+				defer s.awaitAPI(t)
+				defer node(t, "start", "kube-apiserver")
+				poll(t, "the second file", func(context.Context) (bool, error) { return s.made("second"), nil })
+				time.Sleep(5 * time.Second) // that is how long the outage goes on
+			},
+			ends: func(e ending) bool {
+				return e.result != nil && e.result.State != nil && e.result.State.Saved == result.SavedPushed
+			},
+		},
+	}
+}
+
+func (s *subject) awaitAPI(t *testing.T) {
+	poll(t, "the API server", func(ctx context.Context) (bool, error) {
+		return s.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
+}
