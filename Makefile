@@ -29,8 +29,9 @@ $(BINARIES):
 tools: ## build the pinned test tools (about 35 minutes once, then cached)
 	scripts/tools/build.sh probe tofu terraform k8s versitygw image
 
-test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway
+test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway, and in a real cluster (as root)
 	scripts/test.sh
+	scripts/e2e.sh
 
 torture: tools ## kill, stop and starve runs at every moment, and look for what was lost (about an hour, as root)
 	scripts/torture.sh

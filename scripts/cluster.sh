@@ -6,6 +6,7 @@
 #   cluster.sh stop NAME...    kill components (kubelet, kube-apiserver, ...) and keep them down
 #   cluster.sh start NAME...   let them start again
 #   cluster.sh exec COMMAND    run a command on the node
+#   cluster.sh packages        install the Debian packages that it needs; `up` does so, too
 #   cluster.sh leftovers       list what a cluster could leave on this machine; compare before up and after down
 #
 # All of it (containerd, the pods, etcd, the Kubernetes components) is in one PID, mount, network, UTS and IPC namespace, so
@@ -147,7 +148,7 @@ command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
 up | stop | start) [ $# -gt 0 ] || die "$command what?"; $command "$@" ;;
-down | leftovers) $command ;;
+down | leftovers | packages) $command ;;
 exec) on_node "$@" ;;
 *) sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac

@@ -14,7 +14,7 @@ const (
 	quick    = `{}`
 	slow     = `{"delay": "6s"}` // the first file is there and the second in the making when the fault comes
 	stubborn = `{"delay": "6s", "stubborn": true}`
-	slower   = `{"delay": "60s"}`                    // nothing is there yet
+	slower   = `{"delay": "60s"}`                 // nothing is there yet
 	balloon  = `{"delay": "4s", "balloon": 1000}` // more memory than the Job may have, after the first file
 )
 

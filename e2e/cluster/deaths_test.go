@@ -4,8 +4,8 @@ package cluster
 
 import (
 	"bytes"
-	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -61,10 +60,10 @@ func kills() []fault {
 			ends: failed(result.ExitFailed, result.KindStep, result.ReasonKilled),
 		},
 		{
-			name: "runner out of memory", variables: balloon, job: memory("300Mi"), locks: stale, lost: true,
+			name: "runner out of memory", variables: slow, job: filled("300Mi"), locks: stale, lost: true,
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
-				poll(t, "the lock", func(context.Context) (bool, error) { return s.look(t).Verdict == lock.Alive, nil })
-				preferRunner(t, string(job.UID))
+				s.awaitSecond(t)
+				exhaust(t, preferRunner(t, string(job.UID)))
 			},
 			ends: func(e ending) bool {
 				return e.reason == "OOMKilled" && e.exit == 137 && e.result != nil && e.result.Partial
@@ -73,41 +72,75 @@ func kills() []fault {
 	}
 }
 
-// memory gives a Job's containers so much, as requests too: then the kernel sees no difference between the processes.
+// memory gives a Job's runner so much.
 func memory(size string) func(*batchv1.Job) {
 	return func(job *batchv1.Job) {
-		pod := &job.Spec.Template.Spec
-		limits := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size), corev1.ResourceCPU: resource.MustParse("1")}
-		for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
-			for i := range containers {
-				containers[i].Resources = corev1.ResourceRequirements{Limits: limits, Requests: corev1.ResourceList{
-					corev1.ResourceMemory: limits[corev1.ResourceMemory], corev1.ResourceCPU: resource.MustParse("50m"),
-				}}
-			}
+		job.Spec.Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+	}
+}
+
+// guaranteed makes it a guaranteed pod, too: its processes have the lowest score for the kernel.
+func guaranteed(pod *corev1.PodSpec, size string) {
+	same := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size), corev1.ResourceCPU: resource.MustParse("400m")}
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			containers[i].Resources = corev1.ResourceRequirements{Limits: same, Requests: same}
 		}
 	}
 }
 
+// filled gives the pod so much memory, and a folder that is memory, where files count and belong to no process.
+func filled(size string) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		pod := &job.Spec.Template.Spec
+		guaranteed(pod, size)
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "memory", VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
+		}})
+		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "memory", MountPath: "/captf/memory"})
+	}
+}
+
 // preferRunner has the kernel end the runner of a Job first, and not the process with the most memory. What the runner
-// has started already keeps its own score.
-func preferRunner(t *testing.T, uid string) {
+// has started already keeps its own score. It returns the folder of the runner's process.
+func preferRunner(t *testing.T, uid string) (proc string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
-		if err != nil || !bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) || !strings.Contains(string(command), "--job-uid="+uid+"\x00") {
-			continue
+		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && strings.Contains(string(command), "--job-uid="+uid+"\x00") {
+			proc = filepath.Dir(path)
 		}
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "oom_score_adj"), []byte("1000"), 0o600); err != nil {
-			t.Fatal(err)
+	}
+	if proc == "" {
+		t.Fatal("the runner of the Job is not among the processes of this machine")
+	}
+	if err := os.WriteFile(filepath.Join(proc, "oom_score_adj"), []byte("1000"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return proc
+}
+
+// exhaust uses up the memory of a process's container, by a file that counts as the container's.
+func exhaust(t *testing.T, proc string) {
+	t.Helper()
+	groups, err := os.ReadFile(filepath.Join(proc, "cgroup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := "/sys/fs/cgroup"
+	for line := range strings.Lines(string(groups)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if fields[1] == "memory" {
+			group += "/memory" + fields[2]
+		} else if fields[0] == "0" && len(strings.Split(string(groups), "\n")) == 2 {
+			group += fields[2] // cgroup v2
 		}
-		found++
 	}
-	if found != 1 {
-		t.Fatalf("%d runners of the Job on this machine, want one", found)
-	}
+	fill := `echo $$ >"$0/cgroup.procs" && exec dd if=/dev/zero of="$1/root/captf/memory/fill" bs=1M count=400`
+	out, err := exec.Command("sh", "-c", fill, group, proc).CombinedOutput()
+	t.Logf("fill the memory of %s: %v\n%s", group, err, out)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -78,6 +79,16 @@ func kubectl(tb testing.TB, args ...string) string {
 		tb.Fatalf("kubectl %q: %v\n%s", args, err, out)
 	}
 	return out
+}
+
+// kubectlIn gives it something to read.
+func kubectlIn(tb testing.TB, stdin string, args ...string) {
+	tb.Helper()
+	cmd := exec.Command(tools.Bin(tb, "kubectl"), append([]string{"--kubeconfig", kubeconfig(tb)}, args...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("kubectl %q: %v\n%s", args, err, out)
+	}
 }
 
 func tryKubectl(tb testing.TB, args ...string) (string, error) {

@@ -34,6 +34,7 @@ func refusals() []fault {
 		},
 		{
 			name: "rights away for a while", variables: slow, locks: free,
+			job: func(job *batchv1.Job) { setFlag(job, "--lock-timeout=30") },
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
 				s.withoutRights(t)
 				time.Sleep(5 * time.Second) // that is how long they are away
