@@ -6,13 +6,14 @@
 #   CAPTF_KEEP=1      leave the cluster up, for `go test -tags e2e ./e2e/cluster -run ...` by hand
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-for name in $(compgen -e | grep -E '^(TF_|KUBE|CAPTF_)' | grep -vE '^CAPTF_(TOOLS_CACHE|TORTURE|KEEP)$'); do unset "$name"; done
+for name in $(compgen -e | grep -E '^(TF_|KUBE|CAPTF_)' | grep --line-buffered -vE '^CAPTF_(TOOLS_CACHE|TORTURE|KEEP)$'); do unset "$name"; done
 
 before=$(mktemp)
 finish() {
 	local status=$?
 	trap - EXIT
 	[ -n "${CAPTF_KEEP:-}" ] && exit $status
+	scripts/docker.sh down || status=1
 	scripts/cluster.sh down || status=1
 	scripts/cluster.sh leftovers | diff "$before" - >&2 || { echo "e2e: the cluster left the above behind" >&2; status=1; }
 	rm -f "$before"
@@ -22,9 +23,13 @@ finish() {
 rm -rf .tools/layout
 scripts/images.sh all .tools/layout
 scripts/cluster.sh packages
-scripts/cluster.sh down 2>/dev/null
+scripts/docker.sh packages
+scripts/docker.sh down
+scripts/cluster.sh down
 scripts/cluster.sh leftovers >"$before"
 trap finish EXIT
 trap 'exit 130' INT TERM
 scripts/cluster.sh up .tools/layout >/dev/null
-CGO_ENABLED=0 go test -tags e2e -count=1 -timeout 40m -v "$@" ./e2e/cluster | grep -vE '^(=== |    --- PASS)'
+CAPTF_DOCKER_HOST=$(scripts/docker.sh up)
+export CAPTF_DOCKER_HOST
+CGO_ENABLED=0 go test -tags e2e -count=1 -timeout 40m -v "$@" ./e2e/cluster | grep --line-buffered -vE '^(=== |    --- PASS)'
