@@ -105,16 +105,33 @@ func (e ending) rescued(t *testing.T) document {
 	return parseState(t, state)
 }
 
-// accountFor finds what was really made, is in no state that can be found, and is named by no result.
-func (tr *trial) accountFor(when string, state document, runs ...ending) {
+// account is what there really is of each address, and what of that the state has.
+type account struct {
+	state       document
+	made, known map[string]int
+}
+
+func (tr *trial) account() account {
 	tr.t.Helper()
+	a := account{state: parseState(tr.t, tr.store.state(tr.t)), made: map[string]int{}, known: map[string]int{}}
 	for _, address := range addresses {
-		made, known := tr.made(address), state.has(address)
-		for _, run := range runs {
-			known += run.names(address) + run.rescued(tr.t).has(address)
-		}
+		a.made[address], a.known[address] = tr.made(address), a.state.has(address)
+	}
+	return a
+}
+
+// settle finds what a run has really made, is neither in the state now nor rescued, and is not named by the run's own
+// result. It returns the account after the run.
+func (tr *trial) settle(when string, before account, run ending) account {
+	tr.t.Helper()
+	after := tr.account()
+	after.state.follows(tr.t, before.state)
+	for _, address := range addresses {
+		made := after.made[address] - before.made[address]
+		known := after.known[address] - before.known[address] + run.names(address) + run.rescued(tr.t).has(address)
 		if made > known {
-			tr.t.Errorf("%s: %d of %s were made, and %d are in a state or named by a result", when, made, address, known)
+			tr.t.Errorf("%s: the run has made %d of %s, and %d are in the state or named by its result", when, made, address, known)
 		}
 	}
+	return after
 }

@@ -60,16 +60,17 @@ func (b *board) test(t *testing.T, c cell, servers servers) {
 // test is the whole course of a cell.
 func (tr *trial) test() {
 	tr.seed()
-	seeded := parseState(tr.t, tr.store.state(tr.t))
+	before := tr.account()
 	struck := tr.suffer()
-	between := parseState(tr.t, tr.store.state(tr.t))
-	between.follows(tr.t, seeded)
-	tr.checkEnding(struck, between)
-	tr.accountFor("after the fault", between, struck)
-	next := tr.next()
-	state := parseState(tr.t, tr.store.state(tr.t))
-	state.follows(tr.t, between)
-	tr.accountFor("in the end", state, struck, next)
+	between := tr.settle("after the fault", before, struck)
+	tr.checkEnding(struck, between.state)
+	tr.checkEnd(between, struck, tr.next())
+}
+
+// checkEnd looks at what the last of the runs, an ordinary one, has left: nothing may be lost.
+func (tr *trial) checkEnd(before account, runs ...ending) {
+	tr.t.Helper()
+	state := tr.settle("in the end", before, runs[len(runs)-1]).state
 	for _, address := range addresses {
 		if state.has(address) != 1 {
 			tr.t.Errorf("%s is in the state %d times", address, state.has(address))
@@ -78,9 +79,11 @@ func (tr *trial) test() {
 	if l := tr.store.held(tr.t); l.Held() {
 		tr.t.Errorf("the lock is still held, by %s", l.Info)
 	}
-	if tr.t.Failed() {
-		tr.t.Logf("the run with the fault: exit %d, result %s\n%s\nthe next one: exit %d, result %s\n%s",
-			struck.code, struck.document, struck.log, next.code, next.document, next.log)
+	if !tr.t.Failed() {
+		return
+	}
+	for i, run := range runs {
+		tr.t.Logf("run %d: exit %d, result %s\n%s", i+1, run.code, run.document, run.log)
 	}
 }
 

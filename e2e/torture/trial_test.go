@@ -221,14 +221,19 @@ func (tr *trial) awaitEnd() {
 // next is one ordinary run, as a controller would start it: with the lock ID handed down when the rule says that
 // its holder is dead. The pod of the run before has ended.
 func (tr *trial) next() ending {
-	var flags []string
-	if l := tr.store.held(tr.t); lock.Judge(l, func(string) bool { return true }, lock.PodFailed) == lock.Stale {
-		flags = []string{"--force-unlock", l.ID()}
-	}
+	flags := tr.staleLock()
 	if tr.late != nil {
 		defer tr.deliverLate()()
 	}
 	return tr.ordinary("next", flags...)
+}
+
+// staleLock hands down the lock whose holder is dead.
+func (tr *trial) staleLock() (flags []string) {
+	if l := tr.store.held(tr.t); lock.Judge(l, func(string) bool { return true }, lock.PodFailed) == lock.Stale {
+		flags = []string{"--force-unlock", l.ID()}
+	}
+	return flags
 }
 
 // deliverLate lets the request that a dead run has sent arrive when the next one is about to write its state. The
