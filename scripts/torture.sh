@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# torture.sh runs the long tests whole, as root: the kill matrix, the random signals, the ordered signals, and two
+# torture.sh runs the long tests whole, as root: the kill matrix, random kills and signals, hidden secrets, and two
 # state servers on one bucket under load. It expects the tools of `make tools`. Arguments go to go test, such as
 # -run TestKillMatrix/cells/http.
 set -euo pipefail
@@ -10,5 +10,5 @@ export CAPTF_TORTURE=1 CGO_ENABLED=1 # the race detector needs it
 run() { printf '\n== %s\n' "$*"; go test -race -count=1 -v -timeout 3h "$@"; }
 run ./e2e/torture "$@"
 [ $# -eq 0 ] || exit 0
-run -run 'Random|Signal' ./e2e
+run -run 'Signal|Killed|Ladder|NoSecret' ./e2e
 STATESRV_TEST_REQUESTS=10000 run -run TwoServers ./e2e/stores
