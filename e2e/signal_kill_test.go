@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"strings"
 	"syscall"
 	"testing"
@@ -190,40 +189,4 @@ func TestDeadlineAndLock(t *testing.T) {
 		remove(t, f.config+"/slow_override.tf")
 		f.must(t, 0, "apply", "--lock-timeout", "0", "--force-unlock", o.result.Lock.ID)
 	})
-}
-
-// asPID1 runs a command as the first process of a PID namespace, as a container does.
-func (f *fixture) asPID1(t *testing.T, op string, flags ...string) *live {
-	t.Helper()
-	cmd := f.command(context.Background(), op, flags...)
-	const mount = `mount --make-rprivate / && mount -t proc proc /proc && exec "$@"`
-	cmd.Args = append([]string{"sh", "-c", mount, "sh"}, cmd.Args...)
-	cmd.Path = "/bin/sh"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
-	return f.startCommand(t, cmd)
-}
-
-// TestRunnerIsPID1 has orphans come to the runner as they come to the first process of a container: it reaps them
-// while the step goes on, obeys a signal that has no default for such a process, and leaves none.
-func TestRunnerIsPID1(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, tools.Runtimes(t)[0], newStatesrv)
-	f.stub(t, `[ "$1" = apply ] || exec "$REAL" "$@"
-for i in 1 2 3 4 5; do (setsid sleep 0.1 &); done
-(setsid sleep 300 &)
-zombies() { grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l; }
-sleep 0.5
-i=0; while [ $(zombies) != 0 ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done
-echo "zombies: $(zombies), parent: $PPID" >&2
-exec "$REAL" "$@"
-`)
-	f.slow(t, "2s", true)
-	l := f.asPID1(t, "apply")
-	l.says(t, creatingFirst)
-	l.signal(t, syscall.SIGTERM)
-	o := l.finish(t)
-	f.wantDrained(t, o)
-	if !strings.Contains(o.stdout, "zombies: 0, parent: 1") {
-		t.Errorf("the runner was not PID 1, or did not reap orphans while its child worked\n%s", o)
-	}
 }
