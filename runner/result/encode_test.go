@@ -242,7 +242,11 @@ func FuzzEncode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, steps, failed, planned, drifted, dropped uint16, parts uint8, partial bool, number int64) {
 		r, before := random(text, steps, failed, planned, drifted, dropped, parts, number), random(text, steps, failed, planned, drifted, dropped, parts, number)
 		r.Partial, before.Partial = partial, partial
-		got := decode(t, Encode(r))
+		doc := Encode(r)
+		got := decode(t, doc)
+		if cut := doc[:int(uint64(number)%uint64(len(doc)))]; readsAsSuccess(cut) {
+			t.Errorf("the first %d of %d bytes read as success: %s", len(cut), len(doc), cut)
+		}
 		if !reflect.DeepEqual(before, r) {
 			t.Fatalf("the argument changed (-before +after)\n%s", cmp.Diff(before, r))
 		}
@@ -256,6 +260,27 @@ func FuzzEncode(f *testing.F) {
 			checkOrder(t, r, got)
 		}
 	})
+}
+
+// readsAsSuccess is what a reader makes of a document that may have been cut.
+func readsAsSuccess(doc []byte) bool {
+	r, err := Decode(doc)
+	return err == nil && r.Succeeded()
+}
+
+// A document that was cut anywhere, by whoever carried it, is none.
+func TestNoPartReadsAsSuccess(t *testing.T) {
+	success := full(5)
+	success.Error, success.State = nil, nil
+	doc := Encode(success)
+	if !readsAsSuccess(doc) {
+		t.Fatalf("the whole document is no success: %s", doc)
+	}
+	for i := range doc {
+		if readsAsSuccess(doc[:i]) {
+			t.Errorf("the first %d of %d bytes read as success", i, len(doc))
+		}
+	}
 }
 
 // random builds a result in which each bit of parts switches one part on, and
@@ -288,6 +313,7 @@ func random(text string, steps, failed, planned, drifted, dropped uint16, parts 
 	}
 	if has(6) {
 		r.State = &State{Saved: Saved(text)}
+		r.Unsaved = &Unsaved{Count: n, Resources: slices.Repeat([]UnsavedResource{{item, item, item}}, int(failed%300))}
 	}
 	if has(7) {
 		r.Env = &Env{Dropped: slices.Repeat([]string{item}, int(dropped%300))}
