@@ -123,6 +123,19 @@ func (l *live) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
+// stopped does something while the runner, and only the runner, stands still.
+func (l *live) stopped(t *testing.T, do func()) {
+	t.Helper()
+	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := l.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if s == syscall.SIGSTOP {
+			do()
+		}
+	}
+}
+
 // finish waits for the end of the run. No process of it may be left then.
 func (l *live) finish(t *testing.T) outcome {
 	t.Helper()
