@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/state/backup"
 	"github.com/captf/captf-runner/runner/state/chunks"
+	"github.com/captf/captf-runner/runner/statesrv"
 )
 
 // configFlags are the flags of kubectl that choose a cluster. cli-runtime has them as well, and links kustomize for it.
@@ -99,7 +101,10 @@ func (c *cluster) copies() backup.Store {
 // withAdvice adds the way out to errors of the cluster that have one.
 func withAdvice(err error) error {
 	var dial *url.Error
+	var refusal *statesrv.Refusal
 	switch {
+	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
+		return fmt.Errorf("%w (set STATESRV_USERNAME and STATESRV_PASSWORD)", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w (the rights that each command needs are in docs/captf.md)", err)
 	case apierrors.IsUnauthorized(err):

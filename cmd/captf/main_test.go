@@ -7,11 +7,14 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/statetest"
@@ -99,4 +102,20 @@ var operatorRules = []rbacv1.PolicyRule{
 func operator(t *testing.T, c *statetest.Cluster) program {
 	t.Helper()
 	return program{kubeconfig: kubetest.Shared(t).Kubeconfig(t, c.Object.Namespace, operatorRules)}
+}
+
+// admin is captf for a cluster admin.
+func admin(t *testing.T) program {
+	t.Helper()
+	rest := kubetest.Shared(t).Config()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: rest.Host, CertificateAuthorityData: rest.CAData}
+	config.AuthInfos["a"] = &clientcmdapi.AuthInfo{ClientCertificateData: rest.CertData, ClientKeyData: rest.KeyData}
+	config.Contexts["admin"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "a"}
+	config.CurrentContext = "admin"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return program{kubeconfig: path}
 }

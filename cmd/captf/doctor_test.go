@@ -1,0 +1,233 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/statetest"
+	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// putJob makes a Job of the object as launch does. A condition finishes it.
+func putJob(t *testing.T, c *statetest.Cluster, op naming.Op, attempt int, condition batchv1.JobConditionType) *batchv1.Job {
+	t.Helper()
+	name, err := naming.JobName(c.Object, op, attempt, "h2:x", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := naming.Labels(c.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels[launch.LabelOp] = string(op)
+	jobs := kubetest.Shared(t).Clientset().BatchV1().Jobs(c.Object.Namespace)
+	job, err := jobs.Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "runner", Image: "example.test/none"}},
+		}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if condition != "" {
+		finish(t, c, job, condition)
+	}
+	return job
+}
+
+func finish(t *testing.T, c *statetest.Cluster, job *batchv1.Job, condition batchv1.JobConditionType) {
+	t.Helper()
+	now := metav1.Now()
+	before := batchv1.JobFailureTarget
+	if condition == batchv1.JobComplete {
+		before = batchv1.JobSuccessCriteriaMet
+		job.Status.CompletionTime = &now
+	}
+	job.Status.StartTime = &now
+	for _, kind := range []batchv1.JobConditionType{before, condition} {
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	}
+	jobs := kubetest.Shared(t).Clientset().BatchV1().Jobs(c.Object.Namespace)
+	if _, err := jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// putJobPod makes the pod of a Job.
+func putJobPod(t *testing.T, c *statetest.Cluster, job *batchv1.Job, status corev1.PodStatus) {
+	t.Helper()
+	labels := map[string]string{batchv1.JobNameLabel: job.Name, batchv1.ControllerUidLabel: string(job.UID)}
+	for key, value := range job.Labels {
+		labels[key] = value
+	}
+	putPod(t, c, job.Name+"-abcde", labels, status)
+}
+
+// terminated is the status of a runner's pod that ended with a result.
+func terminated(code int32, r *result.Result) corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "runner", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: string(result.Encode(r))}},
+	}}}
+}
+
+func TestDoctorOfAHealthyObject(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	p.run(t, "state", "backup", "tm/worker-0").want(t, 0)
+	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	e := p.run(t, "doctor", "tm/worker-0")
+	e.want(t, 0, "tm/worker-0 in namespace "+c.Object.Namespace+", cluster prod", "ok   state   readable: serial 7", "ok   lock    Free",
+		"ok   lease   none", "Succeeded", "1 complete backup")
+	if strings.Contains(e.out, "->") {
+		t.Errorf("a healthy object needs a command:\n%s", e.out)
+	}
+	if lines := strings.Count(e.out, "\n"); lines > 24 {
+		t.Errorf("%d lines are more than a screen:\n%s", lines, e.out)
+	}
+}
+
+func TestDoctorOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	held := lock.FromLease(killed(t, c))
+	p := operator(t, c)
+	e := p.run(t, "doctor", "tm/worker-0")
+	e.want(t, 1, "!!   lock    Foreign", "-> make sure that it is dead, then: captf lock release tm/worker-0 -n "+c.Object.Namespace+" --foreign --id "+held.ID())
+	heldBy(t, c, "runner@"+ownPod(t, c))
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "note lock    Stale", "the next Job releases it", "-> captf lock release tm/worker-0")
+	p.argv0 = "/usr/local/bin/kubectl-captf"
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "-> kubectl captf lock release tm/worker-0")
+}
+
+func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	putRescue(t, c, 8)
+	job := putJob(t, c, naming.Apply, 1, batchv1.JobFailed)
+	serial := uint64(8)
+	putJobPod(t, c, job, terminated(result.ExitPerson, &result.Result{
+		Version: result.Version, Op: "apply",
+		Error: &result.Error{Kind: result.KindStep, Reason: result.ReasonStateWrite, Step: "apply", Tail: "cannot save"},
+		State: &result.State{Saved: result.SavedRescued, Serial: &serial, Lineage: "3f2a", Where: "Secret x"},
+	}))
+	var v doctorView
+	e := p.run(t, "doctor", "tm/worker-0", "-o", "json")
+	e.want(t, 1)
+	e.decode(t, &v)
+	set := naming.RescueSecret(c.Suffix, 8, 0)
+	want := []finding{
+		{Area: "state", Level: fine, Text: "readable: serial 7, 0 resources, lineage 3f2a"},
+		{Area: "lock", Level: fine, Text: "Free: nobody holds it"},
+		{Area: "lease", Level: fine, Text: "none: nothing keeps a Job from being started"},
+		{
+			Area: "job", Level: problem,
+			Text: job.Name + ": StateUnsaved (state-write): the state is in Secret x: cannot save; nothing may run before its state is restored",
+			Next: "captf state rescue tm/worker-0 -n " + c.Object.Namespace,
+		},
+		{
+			Area: "copies", Level: problem,
+			Text: "rescue set " + set + " has serial 8, the state has only 7: what a run did is missing in it; restore the set before anything else runs",
+			Next: "captf state diff tm/worker-0 tm/worker-0@" + set + " -n " + c.Object.Namespace,
+		},
+		{Area: "copies", Level: note, Text: "no backup", Next: "captf state backup tm/worker-0 -n " + c.Object.Namespace},
+	}
+	if diff := cmp.Diff(want, v.Findings); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if len(v.Jobs) != 1 || v.Jobs[0].Verdict != launch.StateUnsaved || v.Healthy {
+		t.Errorf("got %+v", v)
+	}
+	for _, next := range []string{want[3].Next, want[4].Next, want[5].Next} {
+		p.run(t, strings.Fields(next)[1:]...).want(t, 0)
+	}
+}
+
+func TestDoctorOfALostState(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "note state   there is no state")
+	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost: a Job has applied", "there is no complete copy", "kubectl get secret -n "+c.Object.Namespace)
+	putRescue(t, c, 8)
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost", "state explain tm/worker-0@"+naming.RescueSecret(c.Suffix, 8, 0))
+}
+
+func TestDoctorOfAMislabelledState(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	c.Change(t, 0, func(s *corev1.Secret) { s.Labels[naming.LabelCluster] = "other" })
+	e := p.run(t, "doctor", "tm/worker-0")
+	next := "kubectl label secret --overwrite -n " + c.Object.Namespace + " " + naming.StateSecret(c.Suffix, 0) + " " + naming.LabelCluster + "=prod"
+	e.want(t, 1, "!!   state   StateMislabelled", "-> "+next)
+}
+
+func TestDoctorOfAJobThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	job := putJob(t, c, naming.Apply, 1, "")
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "has no pod", "-> kubectl describe job -n")
+	putJobPod(t, c, job, corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: "runner", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}},
+	}}})
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   job", "ImagePullBackOff: no such image", "-> kubectl describe pod -n")
+}
+
+func TestLeasesAreShown(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	p.run(t, "lease", "show").want(t, 0, "No lease")
+	cluster := c.Object
+	cluster.Kind, cluster.Name = naming.Cluster, "prod"
+	gate := lease.Gate{Leases: c.Leases, Jobs: launch.NewClients(kubetest.Shared(t).Clientset(), c.Object.Namespace).Holder}
+	for _, o := range []naming.Object{c.Object, cluster} {
+		job, err := naming.JobName(o, naming.Apply, 1, "h2:x", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gate.Enter(t.Context(), lease.Claim{Object: o, Op: naming.Apply, Job: job, Deadline: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run(t, "lease", "show").want(t, 0, "run      tm/worker-0", "cluster  tc/prod", "its Job does not exist yet")
+	var views []leaseView
+	p.run(t, "lease", "show", "tm/worker-0", "-o", "json").decode(t, &views)
+	if len(views) != 2 || views[0].Kind != lease.KindRun || views[1].Kind != lease.KindCluster || views[0].Status != lease.Live {
+		t.Errorf("got %+v, want the machine's run lease and its cluster's", views)
+	}
+	job := putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	p.run(t, "lease", "show", "worker-0").want(t, 0, job.Name, "Done", "its Job has finished")
+}
+
+func TestDoctorSaysWhatItMayNotSee(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list"}}}
+	p := program{kubeconfig: kubetest.Shared(t).Kubeconfig(t, c.Object.Namespace, rules)}
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   it cannot be looked at", "ok   lock    Free", "have the right on secrets granted", "have the right on jobs.batch granted")
+	p.run(t, "lock", "show", "tm/worker-0").want(t, 0, "Free")
+	p.run(t, "lock", "show", "worker-0").want(t, 1, `find "worker-0"`, "cannot list resource", "docs/captf.md")
+	p.run(t, "state", "pull", "tm/worker-0").want(t, 1, "forbidden", "docs/captf.md")
+}
