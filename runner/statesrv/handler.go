@@ -43,7 +43,7 @@ func NewHandler(states *States, opts HandlerOptions) http.Handler {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
-	return recorded(explainErrors(cleanPaths(h.routes())), opts.OnRequest)
+	return Record(explainErrors(cleanPaths(h.routes())), opts.OnRequest)
 }
 
 type handler struct {
@@ -116,13 +116,14 @@ func (h *handler) authorized(write bool, do action) http.HandlerFunc {
 			h.fail(w, r, &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("user %q may not do this to state %s", who.Name, name)})
 			return
 		}
-		if err := do(w, request{r, name, callerOf(r, who)}); err != nil {
+		if err := do(w, request{r, name, CallerOf(r, who)}); err != nil {
 			h.fail(w, r, err)
 		}
 	}
 }
 
-func callerOf(r *http.Request, who Identity) Caller {
+// CallerOf is who sends a request, for the events.
+func CallerOf(r *http.Request, who Identity) Caller {
 	addr, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		addr = r.RemoteAddr

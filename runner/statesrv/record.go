@@ -21,8 +21,8 @@ type RequestRecord struct {
 	Duration time.Duration
 }
 
-// recorded tells tell of every request that next has answered.
-func recorded(next http.Handler, tell func(RequestRecord)) http.Handler {
+// Record tells tell of every request that next has answered; nil means nobody.
+func Record(next http.Handler, tell func(RequestRecord)) http.Handler {
 	if tell == nil {
 		return next
 	}
@@ -63,6 +63,9 @@ func noteOf(r *http.Request) *note {
 	}
 	return &note{}
 }
+
+// Identify notes, for Record, whose request it is and about which state.
+func Identify(r *http.Request, user, state string) { noteOf(r).identify(user, state) }
 
 func (n *note) identify(user, state string) { n.user, n.state = user, state }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/access"
 	"github.com/captf/captf-runner/runner/statesrv/metrics"
 	"github.com/captf/captf-runner/runner/statesrv/store"
+	"github.com/captf/captf-runner/runner/statesrv/web"
 )
 
 // server is what serve puts together.
@@ -130,7 +131,22 @@ func (s *server) handler(states *statesrv.States) http.Handler {
 	mux.Handle("/", statesrv.NewHandler(states, statesrv.HandlerOptions{
 		Auth: s.protect.auth, MaxBody: s.opts.maxBody, Log: s.log, OnRequest: s.answered,
 	}))
-	return mux
+	page := web.New(states, web.Options{Auth: s.protect.auth, Admin: s.opts.webAdmin, Log: s.log, OnRequest: s.answered})
+	mux.Handle("/{$}", page)
+	mux.Handle(web.Path, page)
+	return ownOrigin(mux)
+}
+
+// ownOrigin refuses what a page of another origin makes a browser send: the browser
+// adds the credentials that it has for this server. Other clients say no origin.
+func ownOrigin(next http.Handler) http.Handler {
+	check := http.NewCrossOriginProtection()
+	check.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		const message = "this request comes from a page of another origin"
+		w.Header().Set(statesrv.ErrorHeader, message)
+		http.Error(w, message, http.StatusForbidden)
+	}))
+	return check.Handler(next)
 }
 
 // answered tells of a request. Health checks come every few seconds: only their

@@ -21,6 +21,7 @@ type serveOptions struct {
 	port     int
 	portFile string
 	insecure bool
+	webAdmin bool
 	maxBody  int64
 	rules    statesrv.Rules
 	prune    statesrv.PruneRules
@@ -43,6 +44,7 @@ func (a *App) parseServe(args []string) (serveOptions, error) {
 	o.Int64Var(&s.maxBody, "max-body", statesrv.DefaultMaxBody, "most `bytes` of a state")
 	o.IntVar(&s.prune.MaxVersions, "max-versions", 0, "keep the bytes of this `many` versions of a state; 0 keeps all")
 	o.Func("max-age", "keep the bytes of a version for this `time` after the next one, as 90d or 36h; without it for ever", s.setMaxAge)
+	o.BoolVar(&s.webAdmin, "web-admin", false, "let the web page release locks and restore versions; needs users")
 	s.accessFlags(o)
 	o.StringVar(&s.logFormat, "log-format", "text", "`format` of the log: text or json")
 	o.StringVar(&s.logLevelName, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
@@ -106,6 +108,8 @@ func (s *serveOptions) validateAccess() error {
 		return usagef("--user and --users exclude each other: put %s into the file", s.user)
 	case (s.cert == "") != (s.key == ""):
 		return usagef("--tls-cert and --tls-key are needed together")
+	case s.webAdmin && s.user == "" && s.users == "" && s.clientCA == "":
+		return usagef("--web-admin needs --user, --users or --client-ca: else whoever opens the page could release every lock")
 	case s.clientCA != "" && s.cert == "":
 		return usagef("--client-ca needs --tls-cert and --tls-key: client certificates are a part of TLS")
 	case s.cert == "" && !s.insecure && !loopback(s.host):
