@@ -177,7 +177,12 @@ func (s *scanner) escape() bool {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return true
 	case 'u':
-		return s.hex() && s.hex() && s.hex() && s.hex()
+		for range 4 {
+			if !s.hex() {
+				return false
+			}
+		}
+		return true
 	}
 	return false
 }
