@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/internal/tools"
-	"github.com/captf/captf-runner/runner/naming"
 )
 
 // faultyCluster is a fixture on the real API server with faults: the run goes to it through a proxy of the test. The
@@ -64,11 +63,6 @@ func (k *kubernetes) proxy(t *testing.T) http.Handler {
 // about matches the requests about objects of a resource, such as events.
 func about(resource string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return strings.Contains(r.URL.Path+"/", "/"+resource+"/") }
-}
-
-// writesSecret matches the requests with which a state is saved into its Secret.
-func (k *kubernetes) writesSecret(r *http.Request) bool {
-	return r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/secrets/"+naming.StateSecret(k.suffix, 0))
 }
 
 // TestHungCluster has the API server stop answering in the middle of an apply: the run that is stopped ends inside its

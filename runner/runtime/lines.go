@@ -2,7 +2,7 @@ package runtime
 
 import "bytes"
 
-// maxLine bounds what is kept of one line of output. A longer one is handed on in full up to here and
+// maxLine bounds what is kept of one line of output. A longer one is handed on nearly up to here and
 // then marked: it is never a reason to stop reading, and never grows the runner. maxDump is the bound for
 // the one line that must not be cut: the state that a runtime prints when it cannot save it anywhere.
 const (
@@ -15,6 +15,9 @@ var dumpMessage = []byte(`"@message":"Emergency state dump"`)
 
 // dumpWithin is how far into the line the message is looked for.
 const dumpWithin = 256
+
+// cutMargin is how much of the end of a cut line is not handed on: half a secret would not be known for one.
+const cutMargin = 16 << 10
 
 var cutMark = []byte(" … (line cut)")
 
@@ -70,7 +73,7 @@ func (l *Lines) Flush() {
 
 func (l *Lines) emit() {
 	if l.cut {
-		l.pending = append(l.pending, cutMark...)
+		l.pending = append(l.pending[:len(l.pending)-cutMargin], cutMark...)
 	}
 	l.each(bytes.TrimSuffix(l.pending, []byte("\r")))
 	l.pending, l.cut = l.pending[:0], false

@@ -19,7 +19,7 @@ func TestLines(t *testing.T) {
 		{"empty lines stay", []string{"a\n\nb\n"}, []string{"a", "", "b"}},
 		{"no line end at the end", []string{"a\nb"}, []string{"a", "b"}},
 		{"longer than 64 KiB", []string{long[:100<<10] + "\nnext\n"}, []string{long[:100<<10], "next"}},
-		{"longer than is kept", []string{long[:10], long[10:] + "\nnext\n"}, []string{long[:maxLine] + string(cutMark), "next"}},
+		{"longer than is kept", []string{long[:10], long[10:] + "\nnext\n"}, []string{long[:maxLine-cutMargin] + string(cutMark), "next"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

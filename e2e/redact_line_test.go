@@ -1,0 +1,34 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// TestSecretInLongLine plays a runtime that prints lines that are too long to be kept whole, with a secret across the
+// place where they are cut, and one in every line of a text. No part of either is shown.
+func TestSecretInLongLine(t *testing.T) {
+	const secret = "s3cr3t-of-the-deployment-0123456789-abcdefghijklmnopqrstuvwxyz"
+	for name, print := range map[string]string{
+		"across the end of what is kept": `head -c $((1048576 - 30)) /dev/zero | tr '\0' x; printenv DEPLOY_TOKEN`,
+		"again and again":                `for i in $(seq 20000); do printf '%s ' "$DEPLOY_TOKEN"; done; echo`,
+		"in an event":                    `printf '{"@message":"'; head -c 900000 /dev/zero | tr '\0' x; printf '%s"}\n' "$DEPLOY_TOKEN"`,
+		"in an event that is cut":        `printf '{"@message":"'; head -c $((1048576 - 40)) /dev/zero | tr '\0' x; printf '%s"}\n' "$DEPLOY_TOKEN"`,
+		"without an end":                 `printf 'x %s' "$DEPLOY_TOKEN"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := played(t, "apply) "+print+"; exit 1 ;;")
+			f.env = append(f.env, "DEPLOY_TOKEN="+secret)
+			o := f.must(t, result.ExitFailed, "apply")
+			if i := strings.Index(o.String(), secret[:8]); i >= 0 {
+				t.Errorf("a part of the secret is shown: …%.200s…", o.String()[max(0, i-50):])
+			}
+			if !strings.Contains(o.stdout, "(sensitive)") && !strings.Contains(o.stdout, "(line cut)") {
+				t.Errorf("nothing was hidden or cut: this test looks for nothing\n%.2000s", o.stdout)
+			}
+		})
+	}
+}
