@@ -1,11 +1,14 @@
 package stores
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -73,6 +76,36 @@ func (p *process) waitForEnd(t *testing.T) {
 	case <-p.gone:
 	case <-time.After(time.Minute):
 		t.Fatalf("%s goes on:\n%s", p.cmd.Path, p.output())
+	}
+}
+
+// reload sends SIGHUP, as the command of a unit says, and waits until the server tells
+// of it.
+func (p *process) reload(t *testing.T, command string) {
+	t.Helper()
+	if command != "/bin/kill -HUP $MAINPID" {
+		t.Fatalf("reload by %q, want a SIGHUP", command)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	p.waitFor(t, func() error {
+		if !strings.Contains(p.output(), "msg=reloaded") {
+			return errors.New("nothing is reloaded")
+		}
+		return nil
+	})
+}
+
+// stop sends SIGTERM and waits for a good end.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.waitForEnd(t)
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0:\n%s", code, p.output())
 	}
 }
 
