@@ -92,18 +92,25 @@ func settings(t *testing.T) (dir string, ca []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := exec.CommandContext(t.Context(), tools.Build(t, "./cmd/statesrv"), "hash-password", "--user", "ann")
-	hash.Stdin = strings.NewReader("pw")
-	users, err := hash.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := []byte(usersLine(t, "ann", "pw"))
 	for name, text := range map[string][]byte{"tls.crt": cert, "tls.key": key, "users": users} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir, authority.PEM()
+}
+
+// usersLine returns a line of a users file.
+func usersLine(t *testing.T, name, password string) string {
+	t.Helper()
+	hash := exec.CommandContext(t.Context(), tools.Build(t, "./cmd/statesrv"), "hash-password", "--user", name)
+	hash.Stdin = strings.NewReader(password)
+	line, err := hash.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(line)
 }
 
 // startAs starts a server with the arguments of a deployment, on a free port, and

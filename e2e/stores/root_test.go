@@ -33,6 +33,14 @@ resource "terraform_data" "x" {
 // to the client's environment.
 func newRoot(t *testing.T, runtime tools.Runtime, address string, env ...string) *root {
 	t.Helper()
+	r := bareRoot(t, runtime, address, env...)
+	r.ok(t, "init", "-no-color")
+	return r
+}
+
+// bareRoot is newRoot without init.
+func bareRoot(t *testing.T, runtime tools.Runtime, address string, env ...string) *root {
+	t.Helper()
 	home := t.TempDir()
 	config := filepath.Join(home, "config")
 	r := &root{runtime: runtime, dir: filepath.Join(home, "module")}
@@ -47,7 +55,6 @@ func newRoot(t *testing.T, runtime tools.Runtime, address string, env ...string)
 		t.Fatal(err)
 	}
 	r.write(t, "main.tf", module)
-	r.ok(t, "init", "-no-color")
 	return r
 }
 

@@ -78,6 +78,8 @@ var scenarios = []struct {
 	{name: "74: lock bodies", steps: []step{
 		{method: "LOCK", path: "/states/s", body: "", status: 400},
 		{method: "LOCK", path: "/states/s", body: "{}", status: 400},
+		{method: "LOCK", path: "/states/s", body: `{"ID":"x","Created":""}`, status: 400, fault: "Created is no time"},
+		{method: "LOCK", path: "/states/s", body: `{"ID":"x","Created":"yesterday"}`, status: 400, fault: "Created is no time"},
 		{method: "LOCK", path: "/states/s", body: "[]", status: 400},
 		{method: "LOCK", path: "/states/s", body: strings.Repeat("x", 2<<20), status: 413},
 		{method: "UNLOCK", path: "/states/s", body: "[]", status: 400},

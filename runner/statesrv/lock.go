@@ -10,6 +10,9 @@ import (
 // repeat a LOCK whose answer was lost.
 func (s *States) Lock(ctx context.Context, name string, body []byte, by Caller) (*Lock, error) {
 	info, bad := ParseLockInfo(body)
+	if bad == nil {
+		bad = checkCreated(body)
+	}
 	ev := s.newEvent(ActionLock, by).from(info)
 	h, err := s.change(ctx, name, ev, func(h *head) (bool, error) {
 		switch {

@@ -32,7 +32,10 @@ type LockInfo struct {
 
 // lockFields is LockInfo without its methods.
 type lockFields struct {
-	ID, Operation, Info, Who, Version, Created, Path string
+	ID, Operation, Info, Who, Version string
+	// Created is left out where there is none: clients cannot read an empty time.
+	Created string `json:",omitempty"`
+	Path    string
 }
 
 // ParseLockInfo reads the body of a LOCK request. It returns a Refusal, 400 or
@@ -50,6 +53,16 @@ func ParseLockInfo(body []byte) (LockInfo, error) {
 		return l, badRequest(fmt.Sprintf("the lock record is no JSON object of strings: %v", err))
 	}
 	return l, checkLockID(l.ID)
+}
+
+// checkCreated returns a Refusal for a record that clients could not read when they
+// are told of the holder: they would neither wait nor name it.
+func checkCreated(body []byte) error {
+	var record struct{ Created *time.Time }
+	if err := json.Unmarshal(body, &record); err != nil {
+		return badRequest(fmt.Sprintf("the lock record's Created is no time, which clients could not read: %v", err))
+	}
+	return nil
 }
 
 func checkLockID(id string) error {
