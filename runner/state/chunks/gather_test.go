@@ -3,6 +3,7 @@ package chunks_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -13,11 +14,14 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/internal/statetest"
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/chunks"
 )
 
 // TestReadWritten reads what both runtimes wrote through the kubernetes backend.
@@ -303,4 +307,32 @@ func bomb(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// expires loses the pages of so many lists before their end. A fake, because a server does so only after minutes.
+type expires struct {
+	chunks.Secrets
+	lists int
+}
+
+func (e *expires) List(ctx context.Context, opts metav1.ListOptions) (*corev1.SecretList, error) {
+	if opts.Continue != "" && e.lists > 0 {
+		e.lists--
+		return nil, apierrors.NewResourceExpired("the pages are gone")
+	}
+	return e.Secrets.List(ctx, opts)
+}
+
+// TestGatherExpired starts a list over whose pages are gone, and gives up after a few times.
+func TestGatherExpired(t *testing.T) {
+	c := newCluster(t)
+	c.putSplit(t, empty(t), 12)
+	c.api.Secrets = &expires{c.Secrets, 3}
+	if sum, err := c.gather(t).Read(true); err != nil || sum.Chunks != 12 {
+		t.Errorf("read %+v, %v, want 12 chunks", sum, err)
+	}
+	c.api.Secrets = &expires{c.Secrets, 4}
+	if _, err := c.api.Gather(t.Context(), c.Object); !apierrors.IsResourceExpired(err) {
+		t.Errorf("got %v, want that it gives up", err)
+	}
 }
