@@ -34,7 +34,9 @@ func TestTake(t *testing.T) {
 		base := c.Secret(t, 0)
 		set := c.take(t, true)
 		c.wantVerbatim(t, set, base.Data[state.DataKey])
-		c.take(t, false) // it is there
+		if again := c.take(t, false); !cmp.Equal(again, set, cmpopts.IgnoreUnexported(set)) { // it is there
+			t.Errorf("again: %+v, want %+v", again, set)
+		}
 
 		m.Must(t, "apply", "-input=false", "-auto-approve", "-replace=terraform_data.one")
 		second := c.take(t, true)
@@ -187,16 +189,29 @@ func TestTakeInterrupted(t *testing.T) {
 		}
 	}
 	c.interrupt(t, 2)
-	c.Change(t, 0, func(s *corev1.Secret) { s.Data[state.DataKey] = statetest.Gzip(doc) }) // a runtime that does not cut
+	data := statetest.Gzip(doc)
+	for i, end := range []int{10, 20, len(data)} { // in as many parts, but in other places
+		c.Change(t, i, func(s *corev1.Secret) { s.Data[state.DataKey] = data[i*10 : end] })
+	}
+	c.load(t, c.take(t, true))
+	if err := c.store.Remove(t.Context(), c.list(t)[0]); err != nil {
+		t.Fatal(err)
+	}
+	c.interrupt(t, 2)
+	c.Change(t, 0, func(s *corev1.Secret) { s.Data[state.DataKey] = data }) // a runtime that does not cut
 	set := c.take(t, true)
 	if names := set.Secrets(); len(names) != 1 {
 		t.Errorf("backup in %q, want one Secret", names)
 	}
 	c.load(t, set)
-	for _, there := range c.list(t) {
-		if there.Name == set.Name && !there.Complete() {
-			t.Errorf("the parts of before make %s incomplete", there.Name)
-		}
+	if all := c.list(t); len(all) != 1 || !all[0].Complete() {
+		t.Errorf("with the parts of before there is %+v, want one complete set", all)
+	}
+	if err := c.store.Remove(t.Context(), c.list(t)[0]); err != nil {
+		t.Fatal(err)
+	}
+	if all := c.list(t); len(all) > 0 {
+		t.Errorf("%+v is left", all)
 	}
 }
 

@@ -139,8 +139,11 @@ type piece struct {
 	size int64
 }
 
-// parse is false for a Secret that is called like none of the object's copies.
+// parse is false for a Secret that is called like none of the object's copies, and for none.
 func parse(suffix string, secret *corev1.Secret) (p piece, ok bool) {
+	if secret == nil {
+		return piece{}, false
+	}
 	made, s := naming.AnnotationBackedUpAt, &p.set
 	s.Origin = Backup
 	if s.Serial, p.part, ok = naming.BackupPart(suffix, secret.Name); !ok {

@@ -3,7 +3,7 @@ package backup
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
+	"github.com/captf/captf-runner/runner/state/internal/page"
 )
 
 // Secrets reads and writes the Secrets of one namespace, live. The typed client's SecretInterface is one.
@@ -48,7 +49,7 @@ func (s Store) List(ctx context.Context, object naming.Object) ([]Set, error) {
 		{naming.LabelBackup: "true", naming.LabelCopySuffix: suffix},
 		{naming.LabelRescue: "true"}, // a runner knows no suffix but in the name
 	} {
-		found, err := s.list(ctx, selector.String())
+		found, err := page.Secrets(ctx, s.Secrets, selector.String(), math.MaxInt)
 		if err != nil {
 			return nil, fmt.Errorf("list backups of %s: list secrets: %w", object, err)
 		}
@@ -57,38 +58,9 @@ func (s Store) List(ctx context.Context, object naming.Object) ([]Set, error) {
 	return sets(suffix, all), nil
 }
 
-const (
-	pageSize = 8 // Secrets, of up to 1 MiB each
-	// listTries bounds how often a list starts over whose pages the server no longer has.
-	listTries = 4
-)
-
-// list reads the Secrets page by page.
-func (s Store) list(ctx context.Context, selector string) ([]corev1.Secret, error) {
-	var found []corev1.Secret
-	opts := metav1.ListOptions{LabelSelector: selector, Limit: pageSize}
-	for try := 1; ; {
-		page, err := s.Secrets.List(ctx, opts)
-		switch {
-		case apierrors.IsResourceExpired(err) && try < listTries:
-			try++
-			found, opts.Continue = nil, ""
-			continue
-		case err != nil:
-			return nil, err
-		}
-		found = append(found, page.Items...)
-		if opts.Continue = page.Continue; opts.Continue == "" {
-			return found, nil
-		}
-	}
-}
-
-// Remove deletes the Secrets of a set, the first one last, so that what an interruption leaves still says what it is.
-// What is gone already is no error.
+// Remove deletes the Secrets of a set. What is gone already is no error.
 func (s Store) Remove(ctx context.Context, set Set) error {
-	names := append(set.Secrets(), set.names(set.stray)...)
-	for _, name := range slices.Backward(names) {
+	for _, name := range append(set.Secrets(), set.names(set.stray)...) {
 		if err := s.Secrets.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove %s %s: delete secret %s: %w", set.Origin, set.Name, name, err)
 		}

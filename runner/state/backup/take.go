@@ -34,36 +34,16 @@ func (s Store) take(ctx context.Context, from *chunks.Set) (set Set, made bool, 
 	if err != nil {
 		return Set{}, false, err
 	}
-	all, err := s.List(ctx, from.Object)
-	if err != nil {
-		return Set{}, false, err
-	}
-	for _, there := range all {
-		switch {
-		case there.Origin != Backup || there.Digest != c.set.Digest || there.Serial != c.set.Serial:
-		case there.Complete():
-			return there, false, nil
-		case there.Parts != c.set.Parts:
-			// It was interrupted, and the state has been cut in another way since.
-			if err := s.Remove(ctx, there); err != nil {
-				return Set{}, false, err
-			}
+	// The serial may have another state's backup already, as a restore takes a serial back.
+	for _, name := range []string{
+		naming.BackupSecret(c.suffix, c.set.Serial, 0), naming.OtherBackupSecret(c.suffix, c.set.Serial, c.set.Digest, 0),
+	} {
+		c.set.Name = name
+		if made, err = s.store(ctx, &c); !errors.Is(err, errOther) {
+			break
 		}
 	}
-	c.set, err = s.write(ctx, c)
-	return c.set, err == nil, err
-}
-
-// write stores a copy by its name, or by its other one: the serial may have another state's backup already, as a
-// restore takes a serial back.
-func (s Store) write(ctx context.Context, c copied) (Set, error) {
-	c.set.Name = naming.BackupSecret(c.suffix, c.set.Serial, 0)
-	err := s.store(ctx, c)
-	if errors.Is(err, errOther) {
-		c.set.Name = naming.OtherBackupSecret(c.suffix, c.set.Serial, c.set.Digest, 0)
-		err = s.store(ctx, c)
-	}
-	return c.set, err
+	return c.set, made, err
 }
 
 // copied is a backup that is about to be written.
@@ -117,42 +97,50 @@ var (
 // storeTries bounds how often a part is written anew.
 const storeTries = 4
 
-func (s Store) store(ctx context.Context, c copied) error {
+// store writes the parts that are not there. made is false if all of them are; then the set has the time that they tell.
+// A part of the same state that was cut in another way, in more Secrets, may stay: it is no part of this set, and goes
+// with it.
+func (s Store) store(ctx context.Context, c *copied) (made bool, err error) {
 	for part := range c.data {
 		secret := c.secret(part)
-		if err := s.storePart(ctx, secret); err != nil {
-			return fmt.Errorf("secret %s: %w", secret.Name, err)
+		there, err := s.storePart(ctx, secret)
+		if err != nil {
+			return false, fmt.Errorf("secret %s: %w", secret.Name, err)
+		}
+		made = made || there == nil
+		if known, ok := parse(c.suffix, there); ok && part == 0 {
+			c.set.Time = known.set.Time
 		}
 	}
-	return nil
+	return made, nil
 }
 
-// storePart creates a Secret. One that is there is left if it is the same, and replaced if it is a part of the same
-// state that was cut in another way.
-func (s Store) storePart(ctx context.Context, secret *corev1.Secret) error {
+// storePart creates a Secret. One that is there and the same is returned; one that is a part of the same state and was
+// cut in another way is replaced.
+func (s Store) storePart(ctx context.Context, secret *corev1.Secret) (there *corev1.Secret, err error) {
 	for range storeTries {
-		_, err := s.Secrets.Create(ctx, secret, metav1.CreateOptions{})
-		if err == nil || !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-		there, err := s.Secrets.Get(ctx, secret.Name, metav1.GetOptions{})
+		there, err = s.Secrets.Get(ctx, secret.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
-			continue
+			_, err = s.Secrets.Create(ctx, secret, metav1.CreateOptions{})
+			if apierrors.IsAlreadyExists(err) {
+				continue
+			}
+			return nil, err
 		case err != nil:
-			return err
+			return nil, err
 		case there.Annotations[naming.AnnotationDigest] != secret.Annotations[naming.AnnotationDigest]:
-			return errOther
+			return nil, errOther
 		case there.Annotations[naming.AnnotationParts] == secret.Annotations[naming.AnnotationParts] &&
 			bytes.Equal(there.Data[state.DataKey], secret.Data[state.DataKey]):
-			return nil
+			return there, nil
 		}
 		err = s.Secrets.Delete(ctx, there.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.UID, ResourceVersion: &there.ResourceVersion}})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			return err
+			return nil, err
 		}
 	}
-	return errReplaced
+	return nil, errReplaced
 }
 
 func (c copied) secret(part int) *corev1.Secret {

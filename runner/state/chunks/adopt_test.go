@@ -102,11 +102,11 @@ func TestAdoptKeepsOthers(t *testing.T) {
 	c.Apply(t, tofu(t), oneResource)
 	yes := true
 	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "worker-0", UID: "9"}
-	controller := reference("1")
-	controller.APIVersion = "infrastructure.cluster.x-k8s.io/v1alpha1"
+	controller, old := reference("1"), reference("0")
 	controller.Controller, controller.BlockOwnerDeletion = &yes, &yes
+	old.APIVersion = "infrastructure.cluster.x-k8s.io/v1alpha1"
 	c.Change(t, 0, func(s *corev1.Secret) {
-		s.OwnerReferences = []metav1.OwnerReference{controller, other}
+		s.OwnerReferences = []metav1.OwnerReference{controller, other, old}
 		s.Labels["team"] = "a"
 		s.Annotations["note"] = "b"
 	})
