@@ -9,7 +9,6 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,10 +150,10 @@ func (m *Module) Run(tb testing.TB, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, m.runtime.Path, args...)
 	cmd.Dir, cmd.Env = m.Dir, m.env
-	var out, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, &all), &all
+	var out, diagnostics bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &diagnostics
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", m.runtime.Name, strings.Join(args, " "), err, all.Bytes())
+		return "", fmt.Errorf("%s %s: %w\n%s%s", m.runtime.Name, strings.Join(args, " "), err, out.Bytes(), diagnostics.Bytes())
 	}
 	return out.String(), nil
 }
