@@ -50,9 +50,10 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed
 // down. The runner is PID 1, so every process of that container is gone; and the pod is this Job's own, by
-// its hostname: with hostNetwork, or a hostname that was chosen, others could have the same.
+// its hostname: with hostNetwork, or a hostname that was chosen, others could have the same. A container that is started
+// again still has the ID that was handed down to the first one, who released that lock and then took its own.
 func (r *run) adoptEarlierLock(ctx context.Context) {
-	if r.opts.ForceUnlock != "" || r.keeper == nil || os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
+	if r.keeper == nil || os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
 		return
 	}
 	ctx, cancel := r.lookAhead(ctx)

@@ -67,7 +67,7 @@ func impossible(c cell) string {
 		return "of the state server only: an API server that is stopped is the like of it"
 	case c.fault == killLate && !sendsRequest(c.moment):
 		return "no request is on its way at this moment"
-	case c.fault == killRescue && !slices.Contains([]moment{beforeChange, duringChange, afterChange, atStateWrite}, c.moment):
+	case (c.fault == killRescue || c.fault == killContainerRescue) && !slices.Contains([]moment{beforeChange, duringChange, afterChange, atStateWrite}, c.moment):
 		return "a server that is gone from this moment on leaves no state to be rescued"
 	}
 	return ""

@@ -13,26 +13,29 @@ import (
 
 // The faults that the table of combinations that cannot exist names.
 const (
-	killChild    = "SIGKILL-child"
-	killProvider = "SIGKILL-provider"
-	killRunner   = "SIGKILL-runner" // alone: its child is told by the kernel, and ends by itself
-	killPod      = "SIGKILL-pod"    // the runner is PID 1: everything ends with it
-	stopServer   = "server-stopped"
-	serverErrors = "server-500"
-	hangServer   = "server-hangs"
-	fullDisk     = "disk-full"
-	serverGone   = "server-gone"                  // until the run has ended
-	gonePlus     = "server-gone-and-disk-full"    // nothing can be saved where it belongs, nor beside it
-	killRescue   = "SIGKILL-pod-while-it-rescues" // the server is gone, and then the pod
-	killLate     = "SIGKILL-pod-late-request"     // what it has sent arrives in the middle of the next run
+	killChild           = "SIGKILL-child"
+	killProvider        = "SIGKILL-provider"
+	killRunner          = "SIGKILL-runner" // alone: its child is told by the kernel, and ends by itself
+	killPod             = "SIGKILL-pod"    // the runner is PID 1: everything ends with it
+	stopServer          = "server-stopped"
+	serverErrors        = "server-500"
+	hangServer          = "server-hangs"
+	fullDisk            = "disk-full"
+	serverGone          = "server-gone"                  // until the run has ended
+	gonePlus            = "server-gone-and-disk-full"    // nothing can be saved where it belongs, nor beside it
+	killRescue          = "SIGKILL-pod-while-it-rescues" // the server is gone, and then the pod
+	killContainer       = "SIGKILL-container"            // as of the pod, but the next run is the same container, started again
+	killContainerRescue = "SIGKILL-container-while-it-rescues"
+	killLate            = "SIGKILL-pod-late-request" // what it has sent arrives in the middle of the next run
 )
 
 // fault is what is done to a run.
 type fault struct {
 	name string
 	// pod makes the runner PID 1, kills says that it does not end by itself, disk that its working directory is on a
-	// small disk, late that the request that is held is kept for the next run.
-	pod, kills, disk, late bool
+	// small disk, late that the request that is held is kept for the next run, restart that the next run is the same
+	// container.
+	pod, kills, disk, late, restart bool
 
 	strike func(*trial)
 	after  func(*trial) // once the run was let go on
@@ -53,6 +56,8 @@ var faults = []fault{
 	{name: fullDisk, disk: true, strike: (*trial).fillDisk},
 	{name: gonePlus, disk: true, strike: func(tr *trial) { tr.loseServer(); tr.fillDisk() }, heal: (*trial).findServer},
 	{name: killRescue, kills: true, pod: true, strike: (*trial).loseServer, after: (*trial).killInRescue, heal: (*trial).findServer},
+	{name: killContainer, kills: true, pod: true, restart: true, strike: (*trial).killRunner},
+	{name: killContainerRescue, kills: true, pod: true, restart: true, strike: (*trial).loseServer, after: (*trial).killInRescue, heal: (*trial).findServer},
 	{name: killLate, kills: true, pod: true, late: true, strike: (*trial).killRunner},
 }
 

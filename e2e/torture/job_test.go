@@ -25,8 +25,12 @@ type job struct {
 	output string // the file with its standard output and error
 }
 
-// inPod makes the runner PID 1 of a PID namespace, as it is in a container: when it is killed, everything ends.
-const inPod = `mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`
+// jobName is the Job that a runner in a pod is told that it belongs to.
+const jobName = "job"
+
+// inPod makes the runner PID 1 of a PID namespace, as it is in a container: when it is killed, everything ends. The
+// host has the name of a pod of the Job.
+const inPod = `mount --make-rprivate / && mount -t proc proc /proc && echo ` + jobName + `-abcde >/proc/sys/kernel/hostname && exec "$0" "$@"`
 
 func start(t *testing.T, cmd *exec.Cmd, pod bool, output string) *job {
 	t.Helper()
@@ -34,7 +38,7 @@ func start(t *testing.T, cmd *exec.Cmd, pod bool, output string) *job {
 	if pod {
 		cmd.Args = append([]string{"sh", "-c", inPod}, cmd.Args...)
 		cmd.Path = "/bin/sh"
-		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS
 	}
 	out, err := os.Create(output)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 func TestChosenCells(t *testing.T) {
 	all := possible()
 	few := chosen(all)
-	if len(few) == 0 || len(few) > 30 {
-		t.Errorf("%d of %d cells are chosen, want some and at most 30", len(few), len(all))
+	if len(few) == 0 || len(few) > 36 {
+		t.Errorf("%d of %d cells are chosen, want some and at most 36", len(few), len(all))
 	}
 	for _, c := range all {
 		for _, pair := range pairs(c) {

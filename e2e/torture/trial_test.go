@@ -112,6 +112,9 @@ func (tr *trial) command(workdir, result string, flags ...string) *exec.Cmd {
 	return cmd
 }
 
+// workdir is the working directory of the cell's run.
+func (tr *trial) workdir() string { return filepath.Join(tr.disk, "work") }
+
 // seed makes the state that the cell's run finds.
 func (tr *trial) seed() {
 	if tr.moment == atInit {
@@ -120,9 +123,15 @@ func (tr *trial) seed() {
 	}
 	tr.ordinary("seed")
 	tr.grow()
-	if tr.moment == atForceUnlock {
+	if tr.handsDown() {
 		tr.store.hold(tr.t, deadID)
 	}
+}
+
+// handsDown tells whether the cell's run is given the lock of a dead one to release. A container that is started again
+// still has that argument. At the last two moments the release would be taken for the run's own.
+func (tr *trial) handsDown() bool {
+	return tr.moment == atForceUnlock || tr.does.restart && !slices.Contains([]moment{atInit, atUnlock, atResult}, tr.moment)
 }
 
 // grow has the next apply make two more resources.
@@ -150,11 +159,11 @@ func (tr *trial) arm() *gate {
 
 // flags are those that bring a run to the moment.
 func (tr *trial) flags() []string {
-	flags := []string{"--lock-timeout", "5", "--stop-timeout", "20"}
-	switch tr.moment {
-	case atPlan:
+	flags := []string{"--lock-timeout", "5", "--stop-timeout", "20", "--job-name", jobName}
+	if tr.moment == atPlan {
 		flags = append(flags, "--guard-deletes")
-	case atForceUnlock:
+	}
+	if tr.handsDown() {
 		flags = append(flags, "--force-unlock", deadID)
 	}
 	return flags
@@ -164,7 +173,7 @@ func (tr *trial) flags() []string {
 func (tr *trial) suffer() ending {
 	g := tr.arm()
 	tr.t.Cleanup(g.open)
-	tr.job = start(tr.t, tr.command(filepath.Join(tr.disk, "work"), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
+	tr.job = start(tr.t, tr.command(tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	close(tr.started)
 	select {
 	case <-g.reached:
@@ -221,11 +230,21 @@ func (tr *trial) awaitEnd() {
 // next is one ordinary run, as a controller would start it: with the lock ID handed down when the rule says that
 // its holder is dead. The pod of the run before has ended.
 func (tr *trial) next() ending {
+	if tr.does.restart {
+		return tr.restart()
+	}
 	flags := tr.staleLock()
 	if tr.late != nil {
 		defer tr.deliverLate()()
 	}
 	return tr.ordinary("next", flags...)
+}
+
+// restart is the same container started again in its pod, as restartPolicy OnFailure does it: in the same working
+// directory, with the arguments that it had. Nobody hands down a lock.
+func (tr *trial) restart() ending {
+	file := filepath.Join(tr.dir, "restart.json")
+	return tr.succeed("restart", tr.command(tr.workdir(), file, tr.flags()...), file)
 }
 
 // staleLock hands down the lock whose holder is dead.
@@ -264,8 +283,13 @@ func (tr *trial) deliverLate() (wait func()) {
 func (tr *trial) ordinary(name string, flags ...string) ending {
 	tr.t.Helper()
 	file := filepath.Join(tr.dir, name+".json")
-	cmd := tr.command(filepath.Join(tr.dir, name), file, append(flags, "--lock-timeout", "60")...)
-	j := start(tr.t, cmd, false, filepath.Join(tr.dir, name+".log"))
+	return tr.succeed(name, tr.command(filepath.Join(tr.dir, name), file, append(flags, "--lock-timeout", "60")...), file)
+}
+
+// succeed runs what has to end well.
+func (tr *trial) succeed(name string, cmd *exec.Cmd, file string) ending {
+	tr.t.Helper()
+	j := start(tr.t, cmd, tr.does.restart, filepath.Join(tr.dir, name+".log"))
 	select {
 	case <-j.gone:
 	case <-time.After(endTimeout):
