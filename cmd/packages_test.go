@@ -154,6 +154,8 @@ var commands = []command{
 		name: "captf",
 		modules: []string{
 			"github.com/cenkalti/backoff/v4",
+			"github.com/google/go-containerregistry",
+			"github.com/hashicorp/go-version",
 			"github.com/spf13/cobra",
 			"github.com/spf13/pflag",
 			"golang.org/x/sys",
@@ -162,6 +164,13 @@ var commands = []command{
 			"k8s.io/apimachinery",
 			"k8s.io/client-go",
 			"sigs.k8s.io/yaml",
+			// what go-containerregistry brings
+			"github.com/docker/cli",
+			"github.com/docker/docker-credential-helpers",
+			"github.com/klauspost/compress",
+			"github.com/opencontainers/go-digest",
+			"github.com/opencontainers/image-spec",
+			"github.com/sirupsen/logrus",
 			// what package redact brings
 			"github.com/agext/levenshtein",
 			"github.com/apparentlymart/go-textseg/v15",

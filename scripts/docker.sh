@@ -32,8 +32,9 @@ up() {
 		 "bridge": "none", "iptables": false, "ip6tables": false, "ip-forward": false, "storage-driver": "overlay2",
 		 "oom-score-adjust": 0, "cgroup-parent": "/$group", "features": {"buildkit": true}}
 	J
+	# /run: its shims have their sockets there, whatever the configuration says.
 	setsid nohup nsenter --net="$node" unshare --pid --mount --fork --kill-child --mount-proc \
-		dockerd --config-file "$dir/daemon.json" >"$dir/log" 2>&1 </dev/null &
+		sh -c 'mount -t tmpfs tmpfs /run && exec dockerd --config-file "$0"' "$dir/daemon.json" >"$dir/log" 2>&1 </dev/null &
 	echo $! >"$dir/pid"
 	disown
 	end=$((SECONDS + 60))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# e2e.sh runs the tests that need real pods, in a cluster that it brings up and takes down again, and docker's. Its arguments go to
+# e2e.sh runs the tests that need real pods or docker, in a cluster that it brings up and takes down again. Its arguments go to
 # go test. It fails if the cluster leaves anything behind on this machine.
 #
 #   CAPTF_TORTURE=1   the faults that take minutes, too
@@ -32,4 +32,4 @@ trap 'exit 130' INT TERM
 scripts/cluster.sh up .tools/layout >/dev/null
 CAPTF_DOCKER_HOST=$(scripts/docker.sh up)
 export CAPTF_DOCKER_HOST
-CGO_ENABLED=0 go test -tags e2e -count=1 -timeout 40m -v "$@" ./e2e/cluster | grep --line-buffered -vE '^(=== |    --- PASS)'
+CGO_ENABLED=1 go test -race -tags e2e -count=1 -timeout 40m -v "$@" ./e2e/cluster | grep --line-buffered -vE '^(=== |    --- PASS)'

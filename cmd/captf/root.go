@@ -65,6 +65,7 @@ Exit codes: 0 done, 1 failed, refused or (doctor) a person is needed, 2 usage; l
 		a.newLockCommand(),
 		a.newLeaseCommand(),
 		a.newStateCommand(),
+		a.newImageCommand(),
 		a.newVersionCommand(),
 	)
 	return root

@@ -9,13 +9,13 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// What the root's variables are while a fault comes.
+// What the root's variables are while a fault comes: the first file is there, and the second in the making.
 const (
 	quick    = `{}`
-	slow     = `{"delay": "6s"}` // the first file is there and the second in the making when the fault comes
-	stubborn = `{"delay": "6s", "stubborn": true}`
-	slower   = `{"delay": "60s"}`                 // nothing is there yet
-	balloon  = `{"delay": "4s", "balloon": 1000}` // more memory than the Job may have, after the first file
+	slow     = `{"second": "8s"}`
+	slower   = `{"second": "300s"}`
+	stubborn = `{"second": "60s", "stubborn": true}`
+	balloon  = `{"first": "4s", "balloon": 1000}` // more memory than the Job may have, after the first file
 )
 
 var (

@@ -29,10 +29,10 @@ func deaths() []fault {
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	return []fault{
 		{name: "none", variables: quick, ends: succeeded, locks: free},
-		{name: "pod deleted", variables: slow, hit: deleted(metav1.DeleteOptions{}), ends: interrupted, locks: free},
+		{name: "pod deleted", variables: slower, hit: deleted(metav1.DeleteOptions{}), ends: interrupted, locks: free},
 		{
 			// The kubelet still leaves the processes two seconds, and the runner may make it.
-			name: "pod deleted without grace", variables: slow, hit: deleted(now), locks: freeOrStale, lost: true,
+			name: "pod deleted without grace", variables: slower, hit: deleted(now), locks: freeOrStale, lost: true,
 			ends: func(e ending) bool { return e.condition == "BackoffLimitExceeded" },
 		},
 		{
@@ -42,7 +42,7 @@ func deaths() []fault {
 		{
 			// The pod is deleted, and its result is known from the watch alone.
 			name: "activeDeadlineSeconds", variables: slower, locks: free,
-			job:  deadline(12),
+			job:  deadline(30),
 			ends: func(e ending) bool { return e.condition == "DeadlineExceeded" && interrupted(e) },
 		},
 	}
@@ -60,7 +60,7 @@ func kills() []fault {
 			ends: failed(result.ExitFailed, result.KindStep, result.ReasonKilled),
 		},
 		{
-			name: "runner out of memory", variables: slow, job: filled("300Mi"), locks: stale, lost: true,
+			name: "runner out of memory", variables: slower, job: filled("300Mi"), locks: stale, lost: true,
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
 				s.awaitSecond(t)
 				exhaust(t, preferRunner(t, string(job.UID)))

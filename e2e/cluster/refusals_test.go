@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -33,32 +32,35 @@ func refusals() []fault {
 			ends: func(e ending) bool { return e.exit > 0 && e.result != nil && e.result.Error != nil },
 		},
 		{
-			name: "rights away for a while", variables: slow, locks: free,
-			job: func(job *batchv1.Job) { setFlag(job, "--lock-timeout=30") },
-			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
-				s.withoutRights(t)
-				time.Sleep(5 * time.Second) // that is how long they are away
-				s.rights(t)
-			},
-			ends: func(e ending) bool {
-				return e.result != nil && e.result.State != nil && e.result.State.Saved == result.SavedPushed
-			},
+			// Nothing can be saved anywhere, but the result names what was made.
+			name: "rights taken away", variables: slow, locks: stale, lost: true, job: impatient,
+			hit:    func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
+			ends:   unsaved(result.SavedLost),
+			repair: func(t *testing.T, s *subject) { s.rights(t) },
 		},
 		{
-			name: "rights away for good", long: true, variables: slow, locks: stale,
+			name: "rights taken away, rescue directory", variables: slow, locks: stale,
 			job: func(job *batchv1.Job) {
-				setFlag(job, "--lock-timeout=1")
+				impatient(job)
 				setFlag(job, "--rescue-dir="+dataDir)
 			},
-			hit: func(t *testing.T, s *subject, job *batchv1.Job) { s.withoutRights(t) },
-			ends: func(e ending) bool {
-				return e.exit == result.ExitPerson && e.result != nil && e.result.State != nil && e.result.State.Saved == result.SavedRescueDir
-			},
+			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
+			ends: unsaved(result.SavedRescueDir),
 			repair: func(t *testing.T, s *subject) {
 				s.rights(t)
 				s.restoreRescued(t)
 			},
 		},
+	}
+}
+
+// impatient makes a Job's runner give up soon.
+func impatient(job *batchv1.Job) { setFlag(job, "--lock-timeout=1") }
+
+// unsaved returns whether a run says that a person is needed, and where its state is.
+func unsaved(where result.Saved) func(ending) bool {
+	return func(e ending) bool {
+		return e.exit == result.ExitPerson && e.result != nil && e.result.State != nil && e.result.State.Saved == where
 	}
 }
 

@@ -90,17 +90,18 @@ terraform {
     probe = { source = "example.test/captf/probe" }
   }
 }
-variable "delay" { default = "0s" }
+variable "first" { default = "0s" }
+variable "second" { default = "0s" }
 variable "stubborn" { default = false }
 variable "balloon" { default = 0 }
 resource "probe_file" "first" {
   path  = "` + dataDir + `/first"
-  delay = var.delay
+  delay = var.first
 }
 resource "probe_file" "second" {
   path     = "` + dataDir + `/second"
   content  = probe_file.first.id
-  delay    = var.delay
+  delay    = var.second
   stubborn = var.stubborn
 }
 resource "terraform_data" "balloon" {
