@@ -171,6 +171,7 @@ var commands = []command{
 			"github.com/opencontainers/go-digest",
 			"github.com/opencontainers/image-spec",
 			"github.com/sirupsen/logrus",
+			"golang.org/x/sync",
 			// what package redact brings
 			"github.com/agext/levenshtein",
 			"github.com/apparentlymart/go-textseg/v15",
