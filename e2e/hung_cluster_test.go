@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/naming"
 )
 
 // faultyCluster is a fixture on the real API server with faults: the run goes to it through a proxy of the test. The
@@ -95,4 +96,9 @@ func TestHungEvents(t *testing.T) {
 	h.harms(when(about("events"), hangs))
 	f.must(t, 0, "apply", "--event-object", "v1/ConfigMap/"+k.object.Namespace+"/x/uid")
 	f.wantState(t, both...)
+}
+
+// writesSecret matches the requests with which a state is saved into its Secret.
+func (k *kubernetes) writesSecret(r *http.Request) bool {
+	return r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/secrets/"+naming.StateSecret(k.suffix, 0))
 }

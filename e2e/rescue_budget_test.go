@@ -55,3 +55,28 @@ func TestRescueInsideBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestRescueSetInsideBudget is the same where neither the state nor a rescue set can be stored in the cluster.
+func TestRescueSetInsideBudget(t *testing.T) {
+	const budget = 12 * time.Second
+	t.Parallel()
+	f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+	rescue := t.TempDir()
+	f.must(t, 0, "refresh")
+	h.harms(func(r *http.Request) fate {
+		switch {
+		case k.writesSecret(r) && !exists(f.errored()):
+			return fails
+		case about("secrets")(r) && exists(f.errored()):
+			return hangs
+		}
+		return passes
+	})
+	l := f.start(t, "apply", "--stop-timeout", budget.String(), "--rescue-dir", rescue)
+	l.says(t, "rescuing it")
+	l.signal(t, syscall.SIGTERM)
+	o := l.finish(t)
+	l.insideBudget(t, budget)
+	wantSaved(t, o, result.SavedRescueDir)
+	f.wantRescued(t, o, onlyFile(t, rescue))
+}

@@ -110,20 +110,27 @@ func TestRescueOverNewer(t *testing.T) {
 
 // saveNewer stores a state that follows the stored one, under the lock that the run holds.
 func (f *fixture) saveNewer(t *testing.T) (newer []byte) {
-	var state map[string]any
-	if err := json.Unmarshal(f.backend.state(t), &state); err != nil {
-		t.Error(err)
-	}
-	state["serial"] = state["serial"].(float64) + 10
-	newer, err := json.Marshal(state)
-	if err != nil {
-		t.Error(err)
-	}
+	newer = newerThan(t, f.backend.state(t))
 	f.backend.(asked).using(t, func(states *statesrv.States) {
 		if _, err := states.Write(t.Context(), "scenario", statesrv.WriteRequest{Body: newer, ID: f.backend.holder(t)}); err != nil {
 			t.Error(err)
 		}
 	})
+	return newer
+}
+
+// newerThan is a state that follows another.
+func newerThan(t *testing.T, state []byte) []byte {
+	var fields map[string]any
+	if err := json.Unmarshal(state, &fields); err != nil {
+		t.Error(err)
+		return nil
+	}
+	fields["serial"] = fields["serial"].(float64) + 10
+	newer, err := json.Marshal(fields)
+	if err != nil {
+		t.Error(err)
+	}
 	return newer
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -98,6 +99,35 @@ func TestRescueSet(t *testing.T) {
 		f.restore(t, k, second[0].Name, "--workdir", f.dir+"/fresh")
 		f.wantNothingToDo(t, "--workdir", f.dir+"/fresh")
 	})
+}
+
+// TestRescueSetBesideNewer has somebody else save a newer state while the run could not: the API server itself would take
+// any state, and still it is not pushed over.
+func TestRescueSetBesideNewer(t *testing.T) {
+	t.Parallel()
+	f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+	f.must(t, 0, "apply")
+	f.variables(t, map[string]string{"content": `"two"`})
+	var newer []byte
+	h.harms(func(r *http.Request) fate {
+		if !k.writesSecret(r) || newer != nil {
+			return passes
+		}
+		newer = newerThan(t, f.backend.state(t))
+		secret := k.secret(t)
+		secret.Data["tfstate"] = zipped(t, newer)
+		if _, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+			t.Error(err)
+		}
+		return fails
+	})
+	o := f.must(t, result.ExitPerson, "apply", "--lock-timeout", "0")
+	wantSaved(t, o, result.SavedRescued)
+	if !bytes.Equal(f.backend.state(t), newer) {
+		t.Error("the newer state was overwritten")
+	}
+	f.wantRescued(t, o, k.wantSet(t, o, k.rescueSet(t), 1))
+	wantFree(t, f, o)
 }
 
 // losesRight runs an apply of this content, in a working directory of its own, whose account may not update Secrets any

@@ -185,6 +185,8 @@ func pushError(text string) error {
 	return err
 }
 
+const stepStatePush = "state-push"
+
 // push repeats `state push`, under the lock and without -force, with exponential backoff.
 func (r *run) push(ctx context.Context, state unsavedState) error {
 	ctx, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), pushShare)
@@ -192,6 +194,7 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
 	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
 	defer end()
+	r.notify("StepStarted", stepStatePush)
 	attempt, start := 0, time.Now()
 	once := func() error {
 		attempt++
@@ -202,7 +205,9 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 		return err
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	return backoff.Retry(once, backoff.WithContext(policy, ctx))
+	err := backoff.Retry(once, backoff.WithContext(policy, ctx))
+	r.notifyEnd(stepStatePush, err)
+	return err
 }
 
 func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
@@ -214,7 +219,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	if err != nil {
 		return err
 	}
-	r.record("state-push", exit, attempt)
+	r.record(stepStatePush, exit, attempt)
 	if exit.Code == 0 {
 		return nil
 	}
@@ -243,9 +248,9 @@ func (r *run) pushKept(ctx context.Context) error {
 		case errors.Is(err, errRefused):
 			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
 		case r.stop.Cause() != nil:
-			return interrupted(r.stop, "state-push", "the step was interrupted")
+			return interrupted(r.stop, stepStatePush, "the step was interrupted")
 		default:
-			return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: "state-push",
+			return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush,
 				err: fmt.Errorf("%s, a state that an earlier run could not save, could not be pushed either: %w", path, err)}
 		}
 	}

@@ -40,7 +40,7 @@ func (r *run) prepareRestore() error {
 // (spec/runner.md, "Restore").
 func (r *run) restore(ctx context.Context) error {
 	push := func(a runtime.Args) []string { return a.StatePush(restoreFile(r.work), true) }
-	if _, err := r.step(ctx, step{name: "state-push", locks: true, args: push}); err != nil {
+	if _, err := r.step(ctx, step{name: stepStatePush, locks: true, args: push}); err != nil {
 		return err
 	}
 	listed, err := r.step(ctx, step{name: "state-list", args: runtime.Args.StateList})
