@@ -25,6 +25,8 @@ type mortal struct {
 	lives int  // how many requests it makes
 	mute  bool // the last one is carried out, and its answer lost
 	calls []string
+	// before is called before each request.
+	before func(*http.Request)
 }
 
 func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,6 +35,9 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	left := m.lives - m.count
 	m.calls = append(m.calls, r.Method+" "+r.URL.Path)
 	m.mu.Unlock()
+	if m.before != nil {
+		m.before(r)
+	}
 	if left < 0 {
 		return nil, errDead
 	}

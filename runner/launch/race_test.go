@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -129,5 +131,28 @@ func (f *fixture) playKubelet(ctx context.Context, round int) {
 			}
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// A controller that looked before another one's whole Job does not start its own from what it saw: these are old inputs by
+// now. The moment is between its look and its lease.
+func TestLooksAgainUnderTheLease(t *testing.T) {
+	f := setUp(t)
+	m, client := newMortal(t, 1<<20, false)
+	slow := &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
+	old := *f.object
+	f.object.desired.InputsHash = "h2:2"
+	var once sync.Once
+	m.before = func(r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/leases") {
+			once.Do(func() { f.finish(f.start(), jobtest.Succeeded) })
+		}
+	}
+	r, err := slow.Pass(t.Context(), &old)
+	if err != nil || r.Created != "" || r.Decision.Reason != ReasonOtherJobAppeared {
+		t.Errorf("created %q, %+v, %v", r.Created, r.Decision, err)
+	}
+	if got := len(f.jobs()); got != 1 {
+		t.Errorf("%d Jobs, want the other one's alone", got)
 	}
 }
