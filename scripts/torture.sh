@@ -11,4 +11,5 @@ run() { printf '\n== %s\n' "$*"; go test -race -count=1 -v -timeout 3h "$@"; }
 run ./e2e/torture "$@"
 [ $# -eq 0 ] || exit 0
 run -run 'Signal|Killed|Ladder|NoSecret' ./e2e
+run -run 'TestKill$' ./runner/statesrv
 STATESRV_TEST_REQUESTS=10000 run -run TwoServers ./e2e/stores

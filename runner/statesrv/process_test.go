@@ -24,7 +24,15 @@ import (
 
 // The tests here run this test binary as other processes on one directory.
 
-var killRounds = flag.Int("kill-rounds", 12, "how often TestKill kills a process")
+var killRounds = flag.Int("kill-rounds", rounds(), "how often TestKill kills a process")
+
+// rounds is 500 for whoever has the time.
+func rounds() int {
+	if os.Getenv("CAPTF_TORTURE") == "1" {
+		return 500
+	}
+	return 12
+}
 
 const (
 	workerVar  = "STATESRV_TEST_WORKER"  // the directory that a worker works on
@@ -215,14 +223,16 @@ func acknowledged(t *testing.T, known map[string]string, lines []string) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data")
-	known := map[string]string{}
+	known, repaired := map[string]string{}, 0
 	for range *killRounds {
 		w := startWorker(t, path)
 		first := <-w.lines
 		time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond)
 		fresh := map[string]string{}
 		acknowledged(t, fresh, append(w.kill(t), first))
-		verify(t, path, fresh, false)
+		if verify(t, path, fresh, false) > 0 {
+			repaired++
+		}
 		for version, serial := range fresh {
 			if before, ok := known[version]; ok {
 				t.Errorf("version %s was given to serial %s and, after a crash, to serial %s", version, before, serial)
@@ -234,12 +244,12 @@ func TestKill(t *testing.T) {
 	if len(known) < *killRounds/2 {
 		t.Errorf("only %d writes in %d rounds: the load is too low to tell", len(known), *killRounds)
 	}
-	t.Logf("%d rounds, %d writes answered", *killRounds, len(known))
+	t.Logf("%d rounds, %d writes answered and found, %d starts with something to put right", *killRounds, len(known), repaired)
 }
 
 // verify starts as a server does and looks at the writes that were answered, and
-// with whole at all of the history.
-func verify(t *testing.T, path string, known map[string]string, whole bool) {
+// with whole at all of the history. It returns how much the start had to put right.
+func verify(t *testing.T, path string, known map[string]string, whole bool) (repairs int) {
 	t.Helper()
 	store, err := dir.Open(t.Context(), path, dir.Options{})
 	if err != nil {
@@ -267,6 +277,7 @@ func verify(t *testing.T, path string, known map[string]string, whole bool) {
 			t.Error(err)
 		}
 	}
+	return len(findings)
 }
 
 func verifyAnswered(t *testing.T, states *statesrv.States, name string, known map[string]string) {
