@@ -2,6 +2,7 @@ package statesrv
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -15,25 +16,67 @@ const (
 	uploadTime = 15 * time.Minute // for the whole body
 )
 
+const (
+	smallBody   = 1 << 20 // bytes; a longer body waits for its turn
+	largeBodies = 4       // are received at a time, so that their memory is bounded
+	turnTime    = time.Minute
+)
+
+// turns are held by the large bodies that are being received or stored.
+type turns chan struct{}
+
+func (t turns) take(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d large states are being received already: %w", cap(t), ctx.Err())
+	}
+}
+
 // readBody reads at most limit bytes. A body that is longer is refused with 413,
-// one that stalls or is cut short with 400 or 408.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// one that stalls or is cut short with 400. done gives the memory back to others.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, large turns) (data []byte, done func(), err error) {
+	done = func() {}
 	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return nil, done, tooLarge(limit)
 	}
 	body := &patient{
 		r: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), end: time.Now().Add(uploadTime),
+		ctx: r.Context(), large: large,
+	}
+	data, err = body.all(r.ContentLength)
+	if body.holds {
+		done = func() { <-large }
+	}
+	return data, done, err
+}
+
+// all reads the body, whose length is negative if it is not known.
+func (p *patient) all(length int64) ([]byte, error) {
+	if length > smallBody {
+		if err := p.takeTurn(); err != nil {
+			return nil, err
+		}
 	}
 	var b bytes.Buffer
-	if n := r.ContentLength; 0 < n && n <= 1<<20 { // a header alone must not cost much
-		b.Grow(int(n) + bytes.MinRead)
+	if length > 0 { // memory that no byte is written to costs nothing
+		b.Grow(int(length) + bytes.MinRead)
 	}
-	_, err := b.ReadFrom(body)
-	_ = body.conn.SetReadDeadline(time.Time{}) // the handler may take its time
+	_, err := b.ReadFrom(p)
+	if err == nil {
+		_ = p.conn.SetReadDeadline(time.Time{}) // the handler may take its time
+	} else {
+		_ = p.conn.SetReadDeadline(time.Now()) // or net/http would wait for the rest
+	}
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, tooLarge(limit)
+		return nil, tooLarge(long.Limit)
+	case errors.Is(err, errNoTurn):
+		return nil, err
 	case err != nil:
 		return nil, badRequest(fmt.Sprintf("the body did not arrive: %v", err))
 	}
@@ -49,16 +92,38 @@ type patient struct {
 	r    io.Reader
 	conn *http.ResponseController
 	end  time.Time
+	n    int64
+
+	ctx   context.Context
+	large turns
+	holds bool // a turn
+}
+
+var errNoTurn = errors.New("try again")
+
+func (p *patient) takeTurn() error {
+	if err := p.large.take(p.ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNoTurn, err)
+	}
+	p.holds = true
+	return nil
 }
 
 func (p *patient) Read(b []byte) (int, error) {
+	if p.n > smallBody && !p.holds { // its length was not told
+		if err := p.takeTurn(); err != nil {
+			return 0, err
+		}
+	}
 	next := time.Now().Add(stallTime)
 	if next.After(p.end) {
 		next = p.end
 	}
 	// A writer that is no connection, as in a test, knows no deadlines.
 	_ = p.conn.SetReadDeadline(next)
-	return p.r.Read(b)
+	n, err := p.r.Read(b)
+	p.n += int64(n)
+	return n, err
 }
 
 // contentMD5 returns what the Content-MD5 header says, nil if there is none.

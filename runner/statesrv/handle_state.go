@@ -63,7 +63,9 @@ func (h *handler) post(w http.ResponseWriter, r request) error {
 	sum, err := contentMD5(r.Request)
 	var body []byte
 	if err == nil {
-		body, err = readBody(w, r.Request, h.maxBody)
+		var done func()
+		body, done, err = readBody(w, r.Request, h.maxBody, h.large)
+		defer done()
 	}
 	if err != nil {
 		return h.refused(r, ActionWrite, err)

@@ -33,7 +33,7 @@ const ErrorHeader = "X-Statesrv-Error"
 // people beside it: the table in the specification. Every answer with a status of
 // 400 or more has ErrorHeader; 4xx is permanent, 5xx may pass.
 func NewHandler(states *States, opts HandlerOptions) http.Handler {
-	h := &handler{states: states, auth: opts.Auth, maxBody: opts.MaxBody, log: opts.Log}
+	h := &handler{states: states, auth: opts.Auth, maxBody: opts.MaxBody, log: opts.Log, large: make(turns, largeBodies)}
 	if h.auth == nil {
 		h.auth = Anyone{}
 	}
@@ -52,6 +52,7 @@ type handler struct {
 	maxBody int64
 	log     *slog.Logger
 	uploads uploads
+	large   turns
 }
 
 func (h *handler) routes() *http.ServeMux {
