@@ -56,6 +56,7 @@ var cases = []reported{
 	{44, "opentofu/opentofu#2132", "no lock info to read", []string{"TestForceUnlockTexts"}},
 	{46, "hashicorp/terraform#19296", "an unlock fails and no ID is shown", []string{"TestUnlockRefused"}},
 	{47, "cloudposse/atmos#800", "what comes before force-unlock needs the lock", []string{"TestForceUnlock"}},
+	{48, "leg100/otf#334", "a lock whose holder nobody sees", []string{"runner/statesrv.TestProtocol", "runner/statesrv/cli.TestScripts"}},
 	// F. Environment
 	{49, "hashicorp/terraform#26127", "TF_WORKSPACE picks another state", []string{"TestHostileEnvironment"}},
 	{51, "upbound/provider-terraform#40", "workspaces not supported", []string{"TestHostileEnvironment"}},
@@ -63,7 +64,8 @@ var cases = []reported{
 	{53, "flux-iac/tofu-controller#1297", "a run is refused for a variable", []string{"TestHostileEnvironment"}},
 	{54, "hashicorp/terraform#23064", "TF_DATA_DIR splits the steps", []string{"TestHostileEnvironment"}},
 	// G. Lock waiting
-	{55, "hashicorp/terraform#31256", "-lock-timeout is ignored", []string{"TestLockWait"}},
+	{55, "hashicorp/terraform#31256", "-lock-timeout is ignored", []string{"TestLockWait", "runner/statesrv.TestRuntimeWaitsForTheLock", "e2e/stores.TestCommands"}},
+	{56, "opentofu/opentofu#2004", "a refusal shows the caller's own lock", []string{"runner/statesrv.TestRuntimeWaitsForTheLock", "runner/statesrv.TestLockInfoComesBackAsItWasSent"}},
 	{57, "hashicorp/terraform#27670", "a backend ignores -lock-timeout", []string{"TestLockTimeoutIgnored"}},
 	{58, "hashicorp/terraform-exec#506", "init does not wait", []string{"TestInitWaits"}},
 	// H. init
@@ -75,6 +77,21 @@ var cases = []reported{
 	{66, "flux-iac/tofu-controller#239", "sensitive outputs are printed", []string{"TestSensitiveValues", "TestNoSecretIsShown"}},
 	{68, "gruntwork-io/terragrunt#1470", "exit 2 is a failure", []string{"TestPlanWithChangesSucceeds"}},
 	{69, "kubevela/terraform-controller#361", "a permanent error is tried for ever", []string{"TestExitCodes"}},
+	// J. The state server
+	{71, "nimbolus/terraform-backend#7", "a state is taken with a wrong lock ID, or none", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestMayWrite", "e2e/stores.TestRobbedApply"}},
+	{72, "gitlab-org/gitlab#344085", "a conflict is a 500", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestOneOfManyWritesASerial", "e2e/stores.TestTwoServers"}},
+	{74, "gitlab-org/gitlab#356798", "a LOCK without a body is a 500", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestParseLockInfo"}},
+	{76, "hashicorp/terraform#32731", "201 and 204 are errors for the client", []string{"runner/statesrv.TestProtocol", "e2e/stores.TestCommands"}},
+	{77, "volvo-cars/terraform-vault-backend#8", "LOCK and UNLOCK do not pass", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestRuntimeMethods", "e2e/stores.TestCommands"}},
+	{79, "hashicorp/terraform#32614", "a stale plan over serial 0", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestFollows"}},
+	{80, "hashicorp/terraform#7026", "an unrelated state over an existing one", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestFollows", "e2e/stores.TestCommands"}},
+	{82, "opentofu/opentofu#2218", "one state's lock blocks another", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestManyNewStates"}},
+	{83, "hashicorp/terraform#16630", "a lost answer locks its own client out", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestLostAnswers"}},
+	{84, "hashicorp/terraform#19619", "a fault that passes ends the run", []string{"runner/statesrv.TestFaultsOfTheStore"}},
+	{85, "webhippie/terrastate#16", "an unknown state is 200 and text", []string{"runner/statesrv.TestProtocol"}},
+	{86, "hashicorp/terraform#36155", "an unlock overtakes an upload", []string{"runner/statesrv.TestUnlockWaitsForTheUpload"}},
+	// K, seen in the code of others, has no numbers: runner/statesrv.TestProtocol (names that are joined, a lock that
+	// is passed over), runner/statesrv.TestMayUnlock (an UNLOCK of any lock), runner/statesrv.TestLocksDoNotExpire.
 }
 
 // TestCasesHaveTests fails for a case whose test is gone.

@@ -18,26 +18,6 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store/memory"
 )
 
-// clock is one that a test sets.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // pruned returns the numbers of the versions that are marked so, and checks that
 // exactly their bytes are gone.
 func pruned(t *testing.T, states *statesrv.States, name string) []int {
