@@ -107,7 +107,7 @@ func (s observed) ofState() []finding {
 	case reason == state.Mislabelled:
 		return []finding{{Level: problem, Text: v.Message, Next: v.repair}}
 	}
-	return []finding{{Level: problem, Text: v.Message, Next: s.restore("restore a backup")}}
+	return []finding{{Level: problem, Text: v.Message, Next: s.restoreNewest()}}
 }
 
 // withoutState tells a state that is lost from one that was never there.
@@ -120,20 +120,24 @@ func (s observed) withoutState() finding {
 	}
 	switch {
 	case applied:
-		return finding{Level: problem, Text: "lost: a Job has applied, and there is no Secret; the next apply would create everything anew", Next: s.restore("restore a copy")}
+		return finding{Level: problem, Text: "lost: a Job has applied, and there is no Secret; the next apply would create everything anew", Next: s.restoreNewest()}
 	case len(s.copies) > 0:
-		return finding{Level: problem, Text: "there is no state, but there are copies of one", Next: s.restore("restore a copy")}
+		return finding{Level: problem, Text: "there is no state, but there are copies of one", Next: s.restoreNewest()}
 	}
 	return finding{Level: note, Text: "there is no state: nothing was applied yet, or everything is destroyed"}
 }
 
-// restore is the command that leads to a restored state.
-func (s observed) restore(what string) string {
+// restore is the command that makes a copy the state; IMAGE and ROOT are those of the object's other Jobs.
+func (s observed) restore(copyName string) string {
+	return s.command("launch restore", "--image IMAGE -f ROOT --backup", copyName)
+}
+
+// restoreNewest is the command for a state that is not there, or that cannot be read.
+func (s observed) restoreNewest() string {
 	if best, ok := s.newest(); ok {
-		return fmt.Sprintf("%s (docs/runbooks.md, \"Restore a backup\"); look at it first: %s", what,
-			fmt.Sprintf("%s state explain %s@%s -n %s", s.name, objectName(s.object), best.Name, s.object.Namespace))
+		return s.restore(best.Name)
 	}
-	return "there is no complete copy; look into the Secrets: kubectl get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
+	return "there is no complete copy; see what is there: kubectl get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
 }
 
 // newest is the complete copy with the highest serial, a rescue set before a backup.
@@ -207,12 +211,13 @@ func (s observed) ofRescue(c backup.Set) finding {
 	case !c.Complete():
 		return finding{Level: problem, Text: text + ", and is not complete", Next: s.command("state rescue")}
 	case in == nil:
-		return finding{Level: problem, Text: text + ", and there is no state that can be read", Next: s.restore("restore it")}
+		return finding{Level: problem, Text: text + ", and there is no state that can be read", Next: s.restore(c.Name)}
 	case in.Lineage != c.Lineage:
 		return finding{Level: note, Text: text + ", of another lineage than the state", Next: s.compare(c.Name)}
 	case in.Serial >= c.Serial:
 		return finding{Level: note, Text: fmt.Sprintf("%s, the state has %d: if it is in it, remove the set", text, in.Serial), Next: s.compare(c.Name)}
 	default:
-		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it; restore the set before anything else runs", text, in.Serial), Next: s.compare(c.Name)}
+		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it; restore the set before anything else runs", text, in.Serial),
+			Next: s.restore(c.Name) + " (look first: " + s.compare(c.Name) + ")"}
 	}
 }

@@ -132,6 +132,7 @@ func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
 	e.want(t, 1)
 	e.decode(t, &v)
 	set := naming.RescueSecret(c.Suffix, 8, 0)
+	look := "captf state diff tm/worker-0 tm/worker-0@" + set + " -n " + c.Object.Namespace
 	want := []finding{
 		{Area: "state", Level: fine, Text: "readable: serial 7, 0 resources, lineage 3f2a"},
 		{Area: "lock", Level: fine, Text: "Free: nobody holds it"},
@@ -144,7 +145,8 @@ func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
 		{
 			Area: "copies", Level: problem,
 			Text: "rescue set " + set + " has serial 8, the state has only 7: what a run did is missing in it; restore the set before anything else runs",
-			Next: "captf state diff tm/worker-0 tm/worker-0@" + set + " -n " + c.Object.Namespace,
+			Next: "captf launch restore tm/worker-0 -n " + c.Object.Namespace + " --image IMAGE -f ROOT --backup " + set +
+				" (look first: " + look + ")",
 		},
 		{Area: "copies", Level: note, Text: "no backup", Next: "captf state backup tm/worker-0 -n " + c.Object.Namespace},
 	}
@@ -154,7 +156,7 @@ func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
 	if len(v.Jobs) != 1 || v.Jobs[0].Verdict != launch.StateUnsaved || v.Healthy {
 		t.Errorf("got %+v", v)
 	}
-	for _, next := range []string{want[3].Next, want[4].Next, want[5].Next} {
+	for _, next := range []string{want[3].Next, look, want[5].Next} {
 		p.run(t, strings.Fields(next)[1:]...).want(t, 0)
 	}
 }
@@ -167,7 +169,7 @@ func TestDoctorOfALostState(t *testing.T) {
 	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
 	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost: a Job has applied", "there is no complete copy", "kubectl get secret -n "+c.Object.Namespace)
 	putRescue(t, c, 8)
-	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost", "state explain tm/worker-0@"+naming.RescueSecret(c.Suffix, 8, 0))
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost", "-> captf launch restore tm/worker-0 -n "+c.Object.Namespace+" --image IMAGE -f ROOT --backup "+naming.RescueSecret(c.Suffix, 8, 0))
 }
 
 func TestDoctorOfAMislabelledState(t *testing.T) {
