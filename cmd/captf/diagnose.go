@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
@@ -41,6 +43,10 @@ type finding struct {
 
 // diagnose decides what is to be told, in the order in which it is to be dealt with.
 func (s observed) diagnose() []finding {
+	var dial *url.Error
+	if errors.As(s.stateErr, &dial) && unreachable(dial) {
+		return []finding{{Area: "cluster", Level: problem, Text: "it does not answer: " + dial.Err.Error(), Next: "kubectl cluster-info"}}
+	}
 	var all []finding
 	for _, area := range []struct {
 		name string
@@ -70,7 +76,7 @@ func (s observed) unseen(err error) finding {
 	if err == nil {
 		return finding{}
 	}
-	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: "kubectl cluster-info"}
+	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: "kubectl auth whoami"}
 	var status apierrors.APIStatus
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil {
 		d := status.Status().Details
@@ -160,7 +166,7 @@ func (s observed) ofLock() []finding {
 	case v.Verdict == lock.Free:
 		return []finding{{Level: fine, Text: text}}
 	}
-	text += fmt.Sprintf("; %s holds it for %s, ID %s", unknownWhen(v.Who), v.Operation, v.ID)
+	text += fmt.Sprintf("; %s holds it for %s since %s, ID %s", table.OrDash(v.Who), table.OrDash(v.Operation), table.OrDash(table.Stamp(s.lock.Lock.Info.Created)), v.ID)
 	switch v.Verdict {
 	case lock.Alive:
 		return []finding{{Level: fine, Text: text, Next: fmt.Sprintf("kubectl logs -f -n %s %s", s.object.Namespace, v.Pod)}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -19,11 +20,24 @@ func (s observed) ofJobs() []finding {
 		switch {
 		case !r.Finished:
 			all = append(all, s.running(r))
-		case i == len(s.runs)-1:
+		case i == len(s.runs)-1, s.unsaved(i):
 			all = append(all, s.ended(r))
 		}
 	}
 	return all
+}
+
+// unsaved reports whether the state of a run is still not where it belongs: no restore came after it.
+func (s observed) unsaved(i int) bool {
+	if o := s.runs[i].Outcome; o == nil || o.Verdict != launch.StateUnsaved {
+		return false
+	}
+	for _, later := range s.runs[i+1:] {
+		if later.Op == naming.Restore && later.Outcome != nil && later.Outcome.Verdict == launch.Succeeded {
+			return false
+		}
+	}
+	return true
 }
 
 // running tells of a Job that has not finished.

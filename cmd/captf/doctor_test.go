@@ -161,6 +161,31 @@ func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
 	}
 }
 
+func TestDoctorRemembersAnUnsavedStateUntilARestore(t *testing.T) {
+	run := func(op naming.Op, verdict launch.Verdict) launch.Run {
+		return launch.Run{Name: string(op), Job: naming.Job{Op: op}, Finished: true, Outcome: &launch.Outcome{Verdict: verdict}}
+	}
+	lost, plan := run(naming.Apply, launch.StateUnsaved), run(naming.Plan, launch.Succeeded)
+	for _, c := range []struct {
+		name string
+		runs []launch.Run
+		want []level
+	}{
+		{"last", []launch.Run{plan, lost}, []level{problem}},
+		{"a plan came after it", []launch.Run{lost, plan}, []level{problem, fine}},
+		{"a restore that failed", []launch.Run{lost, run(naming.Restore, launch.Failed)}, []level{problem, problem}},
+		{"a restore", []launch.Run{lost, run(naming.Restore, launch.Succeeded), plan}, []level{fine}},
+	} {
+		var got []level
+		for _, f := range (observed{runs: c.runs}).ofJobs() {
+			got = append(got, f.Level)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
 func TestDoctorOfALostState(t *testing.T) {
 	t.Parallel()
 	c := statetest.New(t, kubetest.Shared(t))
