@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/captf/captf-runner/internal/statetest"
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
@@ -125,10 +126,10 @@ func wantLabel(t *testing.T, err error, secret, label string) {
 
 // TestHiddenPart has a part of a chunked state that lost its labels: what is left is not mistaken for the state.
 func TestHiddenPart(t *testing.T) {
+	doc := statetest.State(t, terraform(t), oneResource)
 	for part, name := range []string{"base", "middle", "last"} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
-			doc := stateOf(t, 3)
 			c.putSplit(t, doc, 3)
 			c.Change(t, part, func(s *corev1.Secret) { delete(s.Labels, naming.LabelStateSuffix) })
 			set := c.gather(t)
