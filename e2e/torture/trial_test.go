@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/internal/tools"
-	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -169,8 +168,8 @@ func (tr *trial) flags() []string {
 	return flags
 }
 
-// suffer runs the cell's run, with the fault in it, until every process of it has ended.
-func (tr *trial) suffer() ending {
+// reach starts the cell's run and waits until it is held at the moment.
+func (tr *trial) reach() *gate {
 	g := tr.arm()
 	tr.t.Cleanup(g.open)
 	tr.job = start(tr.t, tr.command(tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
@@ -182,6 +181,12 @@ func (tr *trial) suffer() ending {
 	case <-time.After(reachTimeout):
 		tr.t.Fatalf("the moment has not come:\n%s", tr.job.log())
 	}
+	return g
+}
+
+// suffer runs the cell's run, with the fault in it, until every process of it has ended.
+func (tr *trial) suffer() ending {
+	g := tr.reach()
 	tr.checkTable()
 	time.Sleep(settleTime)
 	tr.does.strike(tr)
@@ -225,81 +230,6 @@ func (tr *trial) awaitEnd() {
 	if !await(limit, func() bool { return len(tr.job.others()) == 0 }) {
 		tr.t.Errorf("processes have outlived the run: %v\n%s", tr.job.others(), tr.job.log())
 	}
-}
-
-// next is one ordinary run, as a controller would start it: with the lock ID handed down when the rule says that
-// its holder is dead. The pod of the run before has ended.
-func (tr *trial) next() ending {
-	if tr.does.restart {
-		return tr.restart()
-	}
-	flags := tr.staleLock()
-	if tr.late != nil {
-		defer tr.deliverLate()()
-	}
-	return tr.ordinary("next", flags...)
-}
-
-// restart is the same container started again in its pod, as restartPolicy OnFailure does it: in the same working
-// directory, with the arguments that it had. Nobody hands down a lock.
-func (tr *trial) restart() ending {
-	file := filepath.Join(tr.dir, "restart.json")
-	return tr.succeed("restart", tr.command(tr.workdir(), file, tr.flags()...), file)
-}
-
-// staleLock hands down the lock whose holder is dead.
-func (tr *trial) staleLock() (flags []string) {
-	if l := tr.store.held(tr.t); lock.Judge(l, func(string) bool { return true }, lock.PodFailed) == lock.Stale {
-		flags = []string{"--force-unlock", l.ID()}
-	}
-	return flags
-}
-
-// deliverLate lets the request that a dead run has sent arrive when the next one is about to write its state. The
-// returned function waits until that has happened.
-func (tr *trial) deliverLate() (wait func()) {
-	tr.write(filepath.Join(tr.config, "late.tf"), lateOutput) // so that it has something to write
-	writes := tr.proxy.hold(tr.store.request(atStateWrite))
-	tr.background(func() {
-		defer writes.open()
-		select {
-		case <-writes.reached:
-		case <-tr.t.Context().Done():
-			return
-		}
-		tr.late.open()
-		<-tr.late.answered
-	})
-	return func() {
-		select {
-		case <-tr.late.answered:
-		default:
-			tr.t.Error("the late request has not come during the next run")
-		}
-	}
-}
-
-// ordinary runs an apply that nothing disturbs.
-func (tr *trial) ordinary(name string, flags ...string) ending {
-	tr.t.Helper()
-	file := filepath.Join(tr.dir, name+".json")
-	return tr.succeed(name, tr.command(filepath.Join(tr.dir, name), file, append(flags, "--lock-timeout", "60")...), file)
-}
-
-// succeed runs what has to end well.
-func (tr *trial) succeed(name string, cmd *exec.Cmd, file string) ending {
-	tr.t.Helper()
-	j := start(tr.t, cmd, tr.does.restart, filepath.Join(tr.dir, name+".log"))
-	select {
-	case <-j.gone:
-	case <-time.After(endTimeout):
-		tr.t.Fatalf("the %s run goes on:\n%s", name, j.log())
-	}
-	e := tr.ending(j, file)
-	if e.code != 0 || e.result == nil || !e.result.Succeeded() {
-		tr.t.Errorf("the %s run: exit %d, result %s\n%s", name, e.code, e.document, e.log)
-	}
-	return e
 }
 
 // ending is what a run left.
