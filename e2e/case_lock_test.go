@@ -25,7 +25,7 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 	onLookable(t, func(t *testing.T, f *fixture) {
 		f.must(t, 0, "refresh") // makes the state
 		calls := f.record(t)
-		f.slow(t, "3s", true)
+		f.slow(t, "12s", true)
 		l := f.start(t, "apply")
 		l.says(t, creatingFirst)
 		second := *f

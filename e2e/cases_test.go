@@ -26,7 +26,7 @@ var cases = []reported{
 	{3, "flux-iac/tofu-controller#1190", "a declared force-unlock does nothing and says nothing", []string{"TestForceUnlock"}},
 	{10, "appvia/terranetes-controller#55", "locking was switched off", []string{"TestTwoAppliesAtOnce", "TestLockWait"}},
 	{12, "hashicorp/terraform#28693", "a stale plan leaves its lock", []string{"TestStalePlan"}},
-	{13, "Ferlab-Ste-Justine/cqdg-project#255", "an old run holds the lock for days", []string{"TestDeadlineAndLock", "TestSecondInterrupt"}},
+	{13, "Ferlab-Ste-Justine/cqdg-project#255", "an old run holds the lock for days", []string{"TestDeadlineAndLock"}},
 	{14, "opentofu/opentofu#3798", "a cancelled run does not know its lock", []string{"TestKilledChild", "TestHungCluster"}},
 	// B. Signals
 	{15, "flux-iac/tofu-controller#481", "a child is killed at once, whatever its grace period", []string{"TestSignalDrains"}},

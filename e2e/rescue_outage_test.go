@@ -18,7 +18,7 @@ func TestRescueAfterOutage(t *testing.T) {
 		t.Parallel()
 		f, k, h := faultyCluster(t, runtime)
 		f.must(t, 0, "plan", "--plan-key-file", f.planKey(t)) // makes the first state
-		f.slow(t, "2s", true)
+		f.slow(t, "4s", true)
 		l := f.start(t, "apply", "--lock-timeout", "2m")
 		l.says(t, creatingFirst)
 		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
@@ -60,7 +60,7 @@ func TestRescueAfterRestart(t *testing.T) {
 		server: server, object: object, suffix: naming.Suffix(object),
 		kubeconfig: server.Kubeconfig(t, namespace, server.RunnerRules()),
 	}
-	f.slow(t, "2s", true)
+	f.slow(t, "4s", true)
 	l := f.start(t, "apply", "--lock-timeout", "2m")
 	l.says(t, creatingFirst)
 	l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })

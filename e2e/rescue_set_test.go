@@ -134,7 +134,7 @@ func TestRescueSetBesideNewer(t *testing.T) {
 // more when it wants to save the state.
 func (k *kubernetes) losesRight(t *testing.T, f *fixture, content string) outcome {
 	t.Helper()
-	f.slow(t, "2s", true)
+	f.slow(t, "4s", true)
 	f.variables(t, map[string]string{"content": strconv.Quote(content)})
 	l := f.start(t, "apply", "--workdir", filepath.Join(f.dir, "work-"+content), "--lock-timeout", "0")
 	l.says(t, "probe_file.first: Modifying...")

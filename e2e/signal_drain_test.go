@@ -194,7 +194,7 @@ func TestSignalAndSecondRun(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f := newFixture(t, runtime, newStatesrv)
-		f.slow(t, "5s", true)
+		f.slow(t, "10s", true)
 		l := f.start(t, "apply")
 		l.says(t, creatingFirst)
 		l.signal(t, syscall.SIGTERM)

@@ -151,13 +151,11 @@ func TestSecondInterrupt(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f := newFixture(t, runtime, newStatesrv)
 		f.slow(t, "5m", true)
-		l := f.start(t, "apply", "--lock-timeout", "1s", "--deadline", "4s", "--stop-timeout", "12s")
+		l := f.start(t, "apply", "--stop-timeout", "12s")
 		l.says(t, creatingFirst)
+		l.signal(t, syscall.SIGTERM)
 		o := l.finish(t)
 		wantInterrupted(t, o, "apply")
-		if e := o.result.Error; e.Reason != result.ReasonDeadline {
-			t.Errorf("error = %+v, want reason deadline", e)
-		}
 		if n := strings.Count(o.stdout, "Two interrupts received"); n != 1 {
 			t.Errorf("the runtime was pressed %d times, want 1\n%s", n, o)
 		}
@@ -173,7 +171,7 @@ func TestDeadlineAndLock(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f, h := faulty(t, runtime)
 		f.slow(t, "5m", true)
-		l := f.start(t, "apply", "--lock-timeout", "1s", "--deadline", "6s", "--stop-timeout", "8s")
+		l := f.start(t, "apply", "--lock-timeout", "1s", "--deadline", "15s", "--stop-timeout", "8s")
 		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
 		h.harms(when(everything, hangs))
 		o := l.finish(t)

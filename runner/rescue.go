@@ -195,11 +195,18 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
 	defer end()
 	r.notify("StepStarted", stepStatePush)
-	attempt, start := 0, time.Now()
+	attempt := 0
+	var forbidden time.Time // since when
 	once := func() error {
 		attempt++
 		err := r.pushOnce(ctx, stop, state, attempt)
-		if errors.Is(err, errForbidden) && time.Since(start) > forbiddenTime {
+		if !errors.Is(err, errForbidden) {
+			return err
+		}
+		if forbidden.IsZero() {
+			forbidden = time.Now()
+		}
+		if time.Since(forbidden) > forbiddenTime {
 			return backoff.Permanent(err)
 		}
 		return err
