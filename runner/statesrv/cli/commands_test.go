@@ -65,25 +65,39 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// fetch prints what a URL answers with 200; ! fetch wants a 404.
+// fetch prints what a URL answers with 200.
 func fetch(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 1 {
+	if neg || len(args) != 1 {
 		ts.Fatalf("usage: fetch URL")
 	}
-	resp, err := http.Get(args[0])
+	status, body := get(ts, args[0])
+	if status != http.StatusOK {
+		ts.Fatalf("%s: %d\n%s", args[0], status, body)
+	}
+	_, err := ts.Stdout().Write(body)
+	check(ts, err)
+}
+
+// answers checks the status that a URL answers with.
+func answers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: answers STATUS URL")
+	}
+	if status, body := get(ts, args[1]); fmt.Sprint(status) != args[0] {
+		ts.Fatalf("%s: %d, want %s\n%s", args[1], status, args[0], body)
+	}
+}
+
+// get sends a path as it is and follows no redirect.
+func get(ts *testscript.TestScript, url string) (status int, body []byte) {
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	check(ts, err)
+	resp, err := http.DefaultTransport.RoundTrip(req)
 	check(ts, err)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err = io.ReadAll(resp.Body)
 	check(ts, err)
-	want := http.StatusOK
-	if neg {
-		want = http.StatusNotFound
-	}
-	if resp.StatusCode != want {
-		ts.Fatalf("%s: %s\n%s", args[0], resp.Status, body)
-	}
-	_, err = ts.Stdout().Write(body)
-	check(ts, err)
+	return resp.StatusCode, body
 }
 
 // certificates makes a directory with an authority, a server's certificate and

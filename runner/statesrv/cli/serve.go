@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,15 +127,24 @@ func (s *server) announce(addr net.Addr) {
 }
 
 func (s *server) handler(states *statesrv.States) http.Handler {
+	api := statesrv.NewHandler(states, statesrv.HandlerOptions{
+		Auth: s.protect.auth, MaxBody: s.opts.maxBody, Log: s.log, OnRequest: s.answered,
+	})
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.Handler())
-	mux.Handle("/", statesrv.NewHandler(states, statesrv.HandlerOptions{
-		Auth: s.protect.auth, MaxBody: s.opts.maxBody, Log: s.log, OnRequest: s.answered,
-	}))
+	mux.Handle("/", api)
 	page := web.New(states, web.Options{Auth: s.protect.auth, Admin: s.opts.webAdmin, Log: s.log, OnRequest: s.answered})
 	mux.Handle("/{$}", page)
 	mux.Handle(web.Path, page)
-	return ownOrigin(mux)
+	return ownOrigin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A mux redirects a path with a double slash or dots to another one, which api
+		// refuses to do for states.
+		if strings.HasPrefix(r.URL.Path, "/states/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 }
 
 // ownOrigin refuses what a page of another origin makes a browser send: the browser

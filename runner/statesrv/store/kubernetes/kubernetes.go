@@ -88,7 +88,7 @@ func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 			return store.Record{}, err
 		}
 		if secret.Annotations[keyAnnotation] != key {
-			return store.Record{}, fmt.Errorf("Secret %s is of key %q: it was written by another program", secret.Name, secret.Annotations[keyAnnotation])
+			return store.Record{}, fmt.Errorf("the Secret %s is of key %q: it was written by another program", secret.Name, secret.Annotations[keyAnnotation])
 		}
 		data, err := s.value(ctx, secret)
 		if apierrors.IsNotFound(err) && read < reads {

@@ -77,7 +77,7 @@ func (s *Store) value(ctx context.Context, secret *kube.Secret) ([]byte, error) 
 	}
 	raw, err := decode(data)
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s is damaged: %w", secret.Name, err)
+		return nil, fmt.Errorf("the Secret %s is damaged: %w", secret.Name, err)
 	}
 	return raw, nil
 }
@@ -93,7 +93,7 @@ func (s *Store) join(ctx context.Context, record, parts string) ([]byte, error) 
 	id, text, _ := strings.Cut(parts, ".")
 	count, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s is damaged: annotation %s=%s", record, partsAnnotation, parts)
+		return nil, fmt.Errorf("the Secret %s is damaged: annotation %s=%s", record, partsAnnotation, parts)
 	}
 	var packed []byte
 	for number := range count {
