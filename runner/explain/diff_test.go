@@ -137,6 +137,7 @@ func TestDiffNotes(t *testing.T) {
 		{"another lineage", with("a", "1"), with("b", "2"), "lineages differ"},
 		{"older", with("a", "2"), with("a", "1"), "the second is the older one"},
 		{"two writers", with("a", "1"), document("1", "a", "", `"o":{"value":1,"type":"number"}`), "same serial"},
+		{"white space", with("a", "1"), with("a", "1") + "\n", "the way differs in which they are written down"},
 		{"no lineage", with("", "1"), with("a", "1"), "shows no lineage"},
 		{"newer", with("a", "1"), with("a", "2"), ""},
 	} {
