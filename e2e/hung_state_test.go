@@ -24,8 +24,8 @@ func TestHungStateServer(t *testing.T) {
 		flight []string
 	}{
 		{"from the first request on", func(h *faults) { h.harms(when(everything, hangs)) }, "", "init", nil},
-		{"while a file is made", func(h *faults) { h.harms(when(everything, hangs)) }, creatingSecond, "apply", both2},
-		{"only for writes", func(h *faults) { h.harms(when(writesState, hangs)) }, creatingSecond, "apply", both2},
+		{"while a file is made", func(h *faults) { h.harms(when(everything, hangs)) }, creatingSecond, "apply", bothInstances},
+		{"only for writes", func(h *faults) { h.harms(when(writesState, hangs)) }, creatingSecond, "apply", bothInstances},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestHungStateServer(t *testing.T) {
 	}
 }
 
-var both2 = []string{"probe_file.first", "probe_file.second[0]"}
+var bothInstances = []string{"probe_file.first", "probe_file.second[0]"}
 
 // wantLockKnown wants the lock free again, or its ID in the result: the next run must not have to wait for it.
 func (f *fixture) wantLockKnown(t *testing.T, o outcome, h *faults) {
