@@ -14,9 +14,9 @@ const asRunner = "TEST_AS_RUNNER"
 
 func TestChildOfAKilledRunner(t *testing.T) {
 	if dir := os.Getenv(asRunner); dir != "" {
-		// It never sleeps: two signals in a row must not become one.
+		// It never sleeps: two signals in a row must not become one. It is ready when the runner has had the time to tie it.
 		const child = `trap 'echo interrupted >>log; echo one line too many; echo and one >&2' INT
-			echo >ready; until [ -s log ]; do :; done; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo saved >>log`
+			i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo >ready; until [ -s log ]; do :; done; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo saved >>log`
 		p := shell(child)
 		p.Dir = dir
 		_, err := p.Run(t.Context(), NewStop(time.Minute))
@@ -42,7 +42,7 @@ func TestChildOfAKilledRunner(t *testing.T) {
 func awaitText(t *testing.T, path, text string) string {
 	t.Helper()
 	var data []byte
-	for range 1000 {
+	for range 6000 {
 		data, _ = os.ReadFile(path)
 		if strings.Contains(string(data), text) {
 			return string(data)
