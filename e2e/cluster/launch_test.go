@@ -37,7 +37,7 @@ func newLauncher(t *testing.T, runtime string) *launcher {
 	return l
 }
 
-// files writes a root of two files, each of which takes so long. They are in the pod, and go with it.
+// files writes a root of two files, the second of which takes so long. They are in the pod, and go with it.
 func (l *launcher) files(t *testing.T, delay string) {
 	t.Helper()
 	text := strings.ReplaceAll(root, dataDir, "/captf/work") + `
@@ -47,7 +47,7 @@ output "hidden" {
   sensitive = true
 }
 `
-	for name, content := range map[string]string{"main.tf": text, "terraform.tfvars.json": `{"delay":"` + delay + `"}`} {
+	for name, content := range map[string]string{"main.tf": text, "terraform.tfvars.json": `{"second":"` + delay + `"}`} {
 		if err := os.WriteFile(filepath.Join(l.root, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -175,13 +175,13 @@ func TestLaunchAfterDeath(t *testing.T) {
 		"runner killed":       {nil, func(t *testing.T, l *launcher, d *launched) { l.kill(t) }, 3, `"reason":"killed"`, "ForceUnlocked"},
 		"stopped by a person": {nil, func(t *testing.T, l *launcher, d *launched) { l.interrupts <- os.Interrupt }, 3, `"verdict":"Interrupted"`, ""},
 		// The Job's deadline deletes the pod: the result is in the ConfigMap.
-		"deadline": {[]string{"--deadline", "15s", "--lock-timeout", "5s"}, func(*testing.T, *launcher, *launched) {}, 3, `"reason":"deadline"`, ""},
+		"deadline": {[]string{"--deadline", "40s", "--lock-timeout", "5s"}, func(*testing.T, *launcher, *launched) {}, 3, `"reason":"deadline"`, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLauncher(t, "opentofu")
-			l.files(t, "6s")
+			l.files(t, "5m")
 			d := l.begin(t, "apply", append(tt.more, "-o", "json")...)
 			d.says(t, second)
 			tt.hit(t, l, d)
