@@ -174,7 +174,7 @@ func TestLaunchAfterDeath(t *testing.T) {
 	}{
 		"runner killed":       {nil, func(t *testing.T, l *launcher, d *launched) { l.kill(t) }, 3, `"reason":"killed"`, "ForceUnlocked"},
 		"stopped by a person": {nil, func(t *testing.T, l *launcher, d *launched) { l.interrupts <- os.Interrupt }, 3, `"verdict":"Interrupted"`, ""},
-		// The Job's deadline deletes the pod: the result is in the ConfigMap.
+		// The Job's deadline deletes the pod: the result is in the ConfigMap, too.
 		"deadline": {[]string{"--deadline", "40s", "--lock-timeout", "5s"}, func(*testing.T, *launcher, *launched) {}, 3, `"reason":"deadline"`, ""},
 	}
 	for name, tt := range tests {
@@ -186,8 +186,8 @@ func TestLaunchAfterDeath(t *testing.T) {
 			d.says(t, second)
 			tt.hit(t, l, d)
 			d.ends(t, tt.code, tt.says)
-			if tt.next == "" && !strings.Contains(d.out.String(), `"source":"configmap"`) {
-				t.Errorf("the result is not known from the ConfigMap:\n%s", &d.out)
+			if tt.next == "" && !strings.Contains(d.out.String(), `"document":`) {
+				t.Errorf("the runner left no ConfigMap for the case that the pod is gone first:\n%s", &d.out)
 			}
 			l.files(t, "0s")
 			l.begin(t, "apply").ends(t, 0, "apply succeeded", tt.next)
