@@ -1,6 +1,7 @@
 package statesrv_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -231,6 +232,28 @@ func TestCopyVerifies(t *testing.T) {
 		if st, err := to.Status(t.Context(), "s"); err != nil || st.Versions != 0 {
 			t.Errorf("damaged at the %s: the state is there: %+v, %v", what, st, err)
 		}
+	}
+}
+
+// careless stores bytes that are not those that it was given, and says nothing.
+type careless struct{ store.Store }
+
+func (c careless) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
+	if strings.HasSuffix(key, ".tfstate") {
+		data = bytes.ToUpper(data)
+	}
+	return c.Store.Create(ctx, key, data)
+}
+
+// Bytes that are damaged on their way show no state.
+func TestCopyReadsBack(t *testing.T) {
+	from, to := statesrv.NewStates(memory.New(), statesrv.Rules{}), statesrv.NewStates(careless{memory.New()}, statesrv.Rules{})
+	mustWrite(t, from, "s", "", doc(1, "l"))
+	if err := statesrv.Copy(t.Context(), from, to, statesrv.CopyOptions{}); !errors.Is(err, statesrv.ErrDamaged) {
+		t.Errorf("copy: %v, want %v", err, statesrv.ErrDamaged)
+	}
+	if st, err := to.Status(t.Context(), "s"); err != nil || st.Versions != 0 {
+		t.Errorf("the state is there: %+v, %v", st, err)
 	}
 }
 

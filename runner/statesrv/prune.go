@@ -70,7 +70,8 @@ func (s *States) Prune(ctx context.Context, name string, rules PruneRules) (int,
 	return s.removePruned(ctx, h)
 }
 
-// prunable returns the number up to which the rules take the bytes.
+// prunable returns the number up to which the rules take the bytes. No rule takes
+// those of the newest version.
 func (s *States) prunable(ctx context.Context, h *head, rules PruneRules) (int, error) {
 	upTo := h.Pruned
 	if rules.MaxVersions > 0 {
@@ -83,7 +84,7 @@ func (s *States) prunable(ctx context.Context, h *head, rules PruneRules) (int, 
 		}
 		upTo = max(upTo, old)
 	}
-	return max(h.Pruned, min(upTo, h.Last-1)), nil
+	return upTo, nil
 }
 
 // replacedBefore returns the number of the newest version whose successor is older
