@@ -2,5 +2,5 @@
 // look for what was lost. Nothing here is played: the runtimes, the provider, the API server, the state server, the
 // signals and the full disk are real.
 //
-// The whole of it is run by `make torture`; without CAPTF_TORTURE=1 a chosen part of it runs.
+// See docs/torture.md. The whole of it is run by `make torture`; without CAPTF_TORTURE=1 a chosen part of it runs.
 package torture
