@@ -5,6 +5,7 @@ package cluster
 import (
 	"slices"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -28,7 +29,7 @@ var (
 func faults() []fault { return slices.Concat(deaths(), kills(), images(), outages(), refusals()) }
 
 func succeeded(e ending) bool {
-	return e.condition == "Complete" && e.result != nil && e.result.Succeeded()
+	return (e.condition == "Complete" || e.condition == string(launch.Succeeded)) && e.result != nil && e.result.Succeeded()
 }
 
 // interrupted is a run that was told to stop and could say so.
@@ -45,4 +46,4 @@ func failed(exit int32, kind result.Kind, reason result.Reason) func(ending) boo
 }
 
 // never is a Job whose runner never ran.
-func never(e ending) bool { return e.condition == "DeadlineExceeded" && e.result == nil }
+func never(e ending) bool { return e.condition != string(launch.Succeeded) && e.result == nil }

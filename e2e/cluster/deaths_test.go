@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -33,17 +34,17 @@ func deaths() []fault {
 		{
 			// The kubelet still leaves the processes two seconds, and the runner may make it.
 			name: "pod deleted without grace", variables: slower, hit: deleted(now), locks: freeOrStale, lost: true,
-			ends: func(e ending) bool { return e.condition == "BackoffLimitExceeded" },
+			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
 		},
 		{
 			name: "pod deleted without grace, provider deaf", variables: stubborn, hit: deleted(now), locks: stale, lost: true,
-			ends: func(e ending) bool { return e.condition == "BackoffLimitExceeded" },
+			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
 		},
 		{
-			// The pod is deleted, and its result is known from the watch alone.
+			// The Job controller deletes the pod: its result has to be known all the same.
 			name: "activeDeadlineSeconds", variables: slower, locks: free,
 			job:  deadline(30),
-			ends: func(e ending) bool { return e.condition == "DeadlineExceeded" && interrupted(e) },
+			ends: interrupted,
 		},
 	}
 }
@@ -111,7 +112,11 @@ func preferRunner(t *testing.T, uid string) (proc string) {
 	}
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
-		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && strings.Contains(string(command), "--job-uid="+uid+"\x00") {
+		if err != nil || !bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) {
+			continue
+		}
+		environment, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
+		if err == nil && bytes.Contains(environment, []byte("CAPTF_JOB_UID="+uid+"\x00")) {
 			proc = filepath.Dir(path)
 		}
 	}

@@ -27,7 +27,7 @@ type fault struct {
 	job       func(*batchv1.Job)
 	prepare   func(t *testing.T, s *subject)
 	hit       func(t *testing.T, s *subject, job *batchv1.Job) // nil when the Job brings it about itself
-	repair    func(t *testing.T, s *subject)                   // afterwards, by a person
+	repair    func(t *testing.T, s *subject, job string)       // afterwards, by a person
 
 	ends  func(e ending) bool // whether the Job may end so
 	locks []lock.Verdict      // what its lock may be worth then
@@ -36,7 +36,7 @@ type fault struct {
 	lost bool
 }
 
-// TestFaults has one apply hit by each fault. The next Job, which a stale lock is handed down to, has to end well; the
+// TestFaults has one apply hit by each fault. The next launch, which hands a stale lock down, has to end well; the
 // state then has both files, and no file was made twice.
 func TestFaults(t *testing.T) {
 	for _, alone := range []bool{true, false} { // those that hit everybody run before the others start
@@ -64,7 +64,6 @@ func (f fault) test(t *testing.T, s *subject) {
 			t.Log(s.logs(t))
 		}
 	}()
-	s.render(t, f.variables)
 	if f.prepare != nil {
 		f.prepare(t, s)
 	}
@@ -79,32 +78,27 @@ func (f fault) test(t *testing.T, s *subject) {
 		t.Errorf("the lock is %s, want one of %s: %+v", found.Verdict, f.locks, found.Lock)
 	}
 	if f.repair != nil {
-		f.repair(t, s)
+		f.repair(t, s, first.job)
 		found = s.look(t)
 	}
-	s.render(t, "{}")
-	next := s.run(t, naming.Apply)
+	next := s.launch(t, naming.Apply, quick, nil).end(t, s)
 	r.next, r.unlock = next.short(), handedDown(next)
 	s.wantClean(t, found, next)
 	f.wantOnce(t, s, first)
 }
 
 func (f fault) first(t *testing.T, s *subject) ending {
-	var changes []func(*batchv1.Job)
-	if f.job != nil {
-		changes = append(changes, f.job)
-	}
-	job := s.start(t, s.job(t, naming.Apply, changes...))
+	run := s.launch(t, naming.Apply, f.variables, f.job)
 	if f.hit != nil {
-		f.hit(t, s, job)
+		f.hit(t, s, run.job(t))
 	}
-	return s.end(t, job)
+	return run.end(t, s)
 }
 
 // wantClean has the second Job succeed, with the stale lock released and no other.
 func (s *subject) wantClean(t *testing.T, found lock.Finding, next ending) {
 	t.Helper()
-	if next.condition != "Complete" || next.result == nil || !next.result.Succeeded() {
+	if !succeeded(next) {
 		t.Fatalf("the next Job ended so: %s", next)
 	}
 	want := "-"

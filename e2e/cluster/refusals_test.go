@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -34,9 +36,12 @@ func refusals() []fault {
 		{
 			// Nothing can be saved anywhere, but the result names what was made.
 			name: "rights taken away", variables: slow, locks: stale, lost: true, job: impatient,
-			hit:    func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
-			ends:   unsaved(result.SavedLost),
-			repair: func(t *testing.T, s *subject) { s.rights(t) },
+			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
+			ends: unsaved(result.SavedLost),
+			repair: func(t *testing.T, s *subject, job string) {
+				s.rights(t)
+				s.forgive(t, job)
+			},
 		},
 		{
 			name: "rights taken away, rescue directory", variables: slow, locks: stale,
@@ -46,9 +51,10 @@ func refusals() []fault {
 			},
 			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
 			ends: unsaved(result.SavedRescueDir),
-			repair: func(t *testing.T, s *subject) {
+			repair: func(t *testing.T, s *subject, job string) {
 				s.rights(t)
 				s.restoreRescued(t)
+				s.forgive(t, job)
 			},
 		},
 	}
@@ -82,7 +88,7 @@ func quota(what, amount string) func(*testing.T, *subject) {
 	}
 }
 
-func noQuota(t *testing.T, s *subject) {
+func noQuota(t *testing.T, s *subject, _ string) {
 	t.Helper()
 	if err := s.client.CoreV1().ResourceQuotas(s.object.Namespace).Delete(t.Context(), "tight", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -102,6 +108,15 @@ func (s *subject) withoutRights(t *testing.T) {
 func (s *subject) rights(t *testing.T) {
 	t.Helper()
 	kubectl(t, "-n", s.object.Namespace, "apply", "-f", deploy(t, "rbac.yaml"))
+}
+
+// forgive deletes a Job that could not save its state: as long as it is there, nothing is launched.
+func (s *subject) forgive(t *testing.T, job string) {
+	t.Helper()
+	if l := <-s.launch(t, naming.Apply, quick, nil).failed; !strings.Contains(l.Error(), launch.ReasonStateUnsaved) {
+		t.Errorf("a launch on top of a state that was not saved: %v", l)
+	}
+	kubectl(t, "-n", s.object.Namespace, "delete", "job", job)
 }
 
 // restoreRescued is what the runbook says: the state from the rescue directory goes back by a restore Job, which
@@ -124,6 +139,7 @@ func (s *subject) restoreRescued(t *testing.T) {
 	if _, err := s.client.CoreV1().Secrets(s.object.Namespace).Create(t.Context(), backup, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	s.render(t, quick)
 	e := s.run(t, naming.Restore)
 	if !succeeded(e) || handedDown(e) != string(result.OutcomeReleased) {
 		t.Fatalf("the restore ended so: %s", e)

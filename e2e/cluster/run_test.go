@@ -26,7 +26,8 @@ const limit = 4 * time.Minute
 
 // ending is how a Job ended, as a controller sees it.
 type ending struct {
-	condition string // Complete, or Failed with its reason
+	job       string
+	condition string // Complete, or Failed with its reason; of a launch, the verdict
 	exit      int32  // of the runner's container; -1 when it never ended
 	reason    string // of the same, such as OOMKilled
 	result    *result.Result

@@ -90,18 +90,19 @@ terraform {
     probe = { source = "example.test/captf/probe" }
   }
 }
-variable "first" { default = "0s" }
-variable "second" { default = "0s" }
+variable "delay" { default = "0s" } # of each file, unless it has one of its own
+variable "first" { default = null }
+variable "second" { default = null }
 variable "stubborn" { default = false }
 variable "balloon" { default = 0 }
 resource "probe_file" "first" {
   path  = "` + dataDir + `/first"
-  delay = var.first
+  delay = coalesce(var.first, var.delay)
 }
 resource "probe_file" "second" {
   path     = "` + dataDir + `/second"
   content  = probe_file.first.id
-  delay    = var.second
+  delay    = coalesce(var.second, var.delay)
   stubborn = var.stubborn
 }
 resource "terraform_data" "balloon" {
@@ -145,15 +146,21 @@ func (s *subject) job(t *testing.T, op naming.Op, changes ...func(*batchv1.Job))
 	}
 	pod := &job.Spec.Template.Spec
 	pod.Containers[0].Image = "localhost/captf-example-mirror-" + s.runtime + ":dev"
-	pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "PROBE_LEDGER", Value: dataDir + "/ledger"})
-	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: dataDir})
-	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
-	}})
+	s.withData(pod)
 	for _, change := range changes {
 		change(job)
 	}
 	return job
+}
+
+// withData mounts the subject's folder.
+func (s *subject) withData(pod *corev1.PodSpec) {
+	c := &pod.Containers[0]
+	c.Env = append(c.Env, corev1.EnvVar{Name: "PROBE_LEDGER", Value: dataDir + "/ledger"})
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: dataDir})
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"},
+	}})
 }
 
 // start creates a Job.
