@@ -6,13 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"testing"
 
 	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/image"
 )
 
 // TestImageIsReproducible builds the runner's image twice, from copies of the same files with other times and in
-// another place, and wants the same digest. captf image check finds nothing wrong with the examples.
+// another place, and wants the same digest.
 func TestImageIsReproducible(t *testing.T) {
 	t.Parallel()
 	root := tools.Root(t)
@@ -45,14 +47,21 @@ func TestImageIsReproducible(t *testing.T) {
 	}
 }
 
+// TestExampleImagesAreGood checks them as captf image check does.
 func TestExampleImagesAreGood(t *testing.T) {
 	t.Parallel()
-	captf := tools.Build(t, "./cmd/captf")
 	for _, runtime := range runtimes {
 		for _, example := range []string{"bare", "mirror"} {
-			check := exec.Command(captf, "image", "check", filepath.Join(tools.Root(t), ".tools", "layout"), "--name", "localhost/captf-example-"+example+"-"+runtime+":dev")
-			if out, err := check.CombinedOutput(); err != nil {
-				t.Errorf("%s, %s: %v\n%s", example, runtime, err, out)
+			name := "localhost/captf-example-" + example + "-" + runtime + ":dev"
+			opened, err := image.Open(t.Context(), filepath.Join(tools.Root(t), ".tools", "layout"),
+				image.Options{Platform: "linux/" + goruntime.GOARCH, Name: name, Scratch: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range opened.Check(t.Context(), true) {
+				if f.Level != image.Good {
+					t.Errorf("%s: %s: %s %s", name, f.Level, f.Subject, f.Message)
+				}
 			}
 		}
 	}
