@@ -44,9 +44,10 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestReadStopsAtTheLimitOfAState(t *testing.T) {
+func TestReadStopsAtALimit(t *testing.T) {
 	r := io.MultiReader(strings.NewReader(document("1", "a", "", "")), spaces{})
-	if _, err := Read(r); !errors.Is(err, state.Corrupt) || !strings.Contains(fmt.Sprint(err), "more than 67108864 bytes") {
+	err := (&visitor{}).walkUpTo(r, 1<<20)
+	if !errors.Is(err, state.Corrupt) || !strings.Contains(fmt.Sprint(err), "more than 1048576 bytes") {
 		t.Errorf("error %v, want StateCorrupt for its size", err)
 	}
 }

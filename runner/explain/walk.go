@@ -75,8 +75,11 @@ type visitor struct {
 }
 
 // walk reads a state. The error is a *state.Error with the reason Corrupt, or that of r or of a visit.
-func (v *visitor) walk(r io.Reader) error {
-	in := &input{r: r, hash: sha256.New()}
+func (v *visitor) walk(r io.Reader) error { return v.walkUpTo(r, state.MaxSize) }
+
+// walkUpTo is walk with another limit, in bytes.
+func (v *visitor) walkUpTo(r io.Reader, limit int64) error {
+	in := &input{r: r, hash: sha256.New(), limit: limit}
 	dec := json.NewDecoder(in)
 	if err := v.document(dec); err != nil {
 		return reason(err)
@@ -213,18 +216,19 @@ func decode(text json.RawMessage, target any) error {
 	return dec.Decode(target)
 }
 
-// input counts and digests what is read, up to the limit of a state.
+// input counts and digests what is read, up to the limit.
 type input struct {
-	r    io.Reader
-	hash hash.Hash
-	n    int64
+	r     io.Reader
+	hash  hash.Hash
+	n     int64
+	limit int64
 }
 
 func (in *input) Read(p []byte) (int, error) {
 	n, err := in.r.Read(p)
 	in.hash.Write(p[:n])
-	if in.n += int64(n); in.n > state.MaxSize {
-		return 0, readError{corrupt("it has more than %d bytes", state.MaxSize)}
+	if in.n += int64(n); in.n > in.limit {
+		return 0, readError{corrupt("it has more than %d bytes", in.limit)}
 	}
 	if err != nil && err != io.EOF {
 		err = readError{err}
