@@ -35,9 +35,7 @@ func (p *pass) bookAll(ctx context.Context) error {
 		}
 		r.Booked = true
 		p.report.Booked = append(p.report.Booked, r)
-		if p.Metrics != nil {
-			p.Metrics.Finished(p.object, r)
-		}
+		p.metrics().Finished(p.object, r)
 	}
 	return p.prune(ctx)
 }

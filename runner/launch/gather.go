@@ -72,6 +72,7 @@ func (p *pass) gatherLock(ctx context.Context) error {
 
 func (p *pass) gatherState(ctx context.Context) (err error) {
 	if p.set, err = p.chunks().Gather(ctx, p.id); err != nil {
+		p.metrics().StateRead(p.object, nil, err)
 		return err
 	}
 	view := &p.seen.State
@@ -81,6 +82,7 @@ func (p *pass) gatherState(ctx context.Context) (err error) {
 			view.Err = err
 		}
 	}
+	p.metrics().StateRead(p.object, view.Summary, view.Err)
 	view.Unfilled = errors.Is(view.Err, state.Inconsistent) && len(p.set.Found) == 1 && len(p.set.Found[0].Data[state.DataKey]) == 0
 	view.Orphaned = p.ref.UID != "" && !errors.Is(view.Err, state.Mislabelled) && p.orphaned()
 	return nil

@@ -29,7 +29,14 @@ func (p *pass) keepState(ctx context.Context, r *Run) error {
 	if err := p.backUp(ctx, r, true); err != nil {
 		return err
 	}
-	_, err = p.backups().Prune(ctx, p.id, backup.Keep)
+	return p.pruneBackups(ctx)
+}
+
+func (p *pass) pruneBackups(ctx context.Context) error {
+	removed, err := p.backups().Prune(ctx, p.id, backup.Keep)
+	if len(removed) > 0 {
+		p.metrics().Pruned(p.object, len(removed))
+	}
 	return err
 }
 
@@ -66,10 +73,12 @@ func (p *pass) adoption(ref corev1.ObjectReference) chunks.Adoption {
 // that is said; it stays where it is. again is for books, where a launcher may have died before it told of the copy.
 func (p *pass) backUp(ctx context.Context, r *Run, again bool) error {
 	set, made, err := p.backups().Take(ctx, p.set)
+	if errors.Is(err, state.NotFound) {
+		return nil
+	}
+	p.metrics().BackedUp(p.object, made, err)
 	var reason state.Reason
 	switch {
-	case errors.Is(err, state.NotFound):
-		return nil
 	case errors.As(err, &reason):
 		return p.send(ctx, *r, r.Name+string(reason), event.New(event.StateBackupFailed, "%v", err))
 	case err != nil:
@@ -77,9 +86,6 @@ func (p *pass) backUp(ctx context.Context, r *Run, again bool) error {
 	}
 	if !made && !again {
 		return nil
-	}
-	if made && p.Metrics != nil {
-		p.Metrics.BackedUp(p.object)
 	}
 	return p.send(ctx, *r, set.Name, event.New(event.StateBackedUp, "serial %d is in secret %s", set.Serial, set.Name))
 }

@@ -35,13 +35,33 @@ type Launcher struct {
 	Log *slog.Logger
 }
 
-// Recorder counts. Each finished Job is told of once, by the launcher that closed its books.
+// Recorder counts. Its methods are called during a pass, by any number of passes at once.
 type Recorder interface {
+	// Finished is told of each Job once, by the launcher that closed its books.
 	Finished(o Object, r Run)
+	// ForceUnlocked is told of each Job that was handed the lock of a dead run.
 	ForceUnlocked(o Object)
-	BackedUp(o Object)
+	// StateRead is told what reading the state came to. sum is nil when there is none, and has no outputs when err says
+	// that the state is encrypted. A state that is not there yet is an error of the reason state.NotFound.
+	StateRead(o Object, sum *state.Summary, err error)
+	// BackedUp is told of every attempt to copy a state. made is false when there was a copy, or when err says why there
+	// is none.
+	BackedUp(o Object, made bool, err error)
+	// Pruned is told how many backups were removed, when any were.
+	Pruned(o Object, n int)
+	// Waited is told of each pass that could not do what is due: a reason of this package, or a lease.Reason.
 	Waited(o Object, reason string)
 }
+
+// uncounted is the Recorder of a launcher that has none.
+type uncounted struct{}
+
+func (uncounted) Finished(Object, Run)                    {}
+func (uncounted) ForceUnlocked(Object)                    {}
+func (uncounted) StateRead(Object, *state.Summary, error) {}
+func (uncounted) BackedUp(Object, bool, error)            {}
+func (uncounted) Pruned(Object, int)                      {}
+func (uncounted) Waited(Object, string)                   {}
 
 // Report is what a pass did and found.
 type Report struct {
@@ -112,6 +132,13 @@ func (l *Launcher) log() *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return l.Log
+}
+
+func (l *Launcher) metrics() Recorder {
+	if l.Metrics == nil {
+		return uncounted{}
+	}
+	return l.Metrics
 }
 
 func (l *Launcher) keep() int {

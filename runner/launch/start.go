@@ -97,9 +97,7 @@ func (p *pass) enter(ctx context.Context, o Order) (lease.Admission, error) {
 	}
 	p.report.Decision = Decision{Action: Wait, Reason: string(a.Reason), Message: fmt.Sprintf("waiting for %v", a.Jobs), After: leaseAfter}
 	p.report.After = leaseAfter
-	if p.Metrics != nil {
-		p.Metrics.Waited(p.object, string(a.Reason))
-	}
+	p.metrics().Waited(p.object, string(a.Reason))
 	return a, nil
 }
 
@@ -131,9 +129,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 	p.report.Created, p.report.After = made.Name, followAfter
 	run, _ := runOf(p.id, made)
 	if o.ForceUnlock != "" {
-		if p.Metrics != nil {
-			p.Metrics.ForceUnlocked(p.object)
-		}
+		p.metrics().ForceUnlocked(p.object)
 		if err := p.send(ctx, run, run.Name, forceUnlocked(run.Name, o.ForceUnlock)); err != nil {
 			return err
 		}
@@ -143,9 +139,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 
 // waits reports a wait for a lock that is not ours.
 func (p *pass) waits(ctx context.Context) {
-	if p.Metrics != nil {
-		p.Metrics.Waited(p.object, p.report.Decision.Reason)
-	}
+	p.metrics().Waited(p.object, p.report.Decision.Reason)
 	if err := p.tellForeign(ctx, Run{}); err != nil {
 		p.log().Warn("the event could not be sent", "object", p.id.String(), "error", err)
 	}

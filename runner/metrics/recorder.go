@@ -4,6 +4,7 @@ import (
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/state"
 )
 
 // Recorder returns what a [launch.Launcher] counts with.
@@ -21,7 +22,15 @@ func (r recorder) Finished(o launch.Object, run launch.Run) {
 
 func (r recorder) ForceUnlocked(o launch.Object) { r.m.ForceUnlocked(o.Identity().Kind) }
 
-func (r recorder) BackedUp(o launch.Object) { r.m.BackedUp(o.Identity().Kind, true, nil) }
+func (r recorder) StateRead(o launch.Object, sum *state.Summary, err error) {
+	r.m.StateRead(o.Identity().Kind, sum, err)
+}
+
+func (r recorder) BackedUp(o launch.Object, made bool, err error) {
+	r.m.BackedUp(o.Identity().Kind, made, err)
+}
+
+func (r recorder) Pruned(o launch.Object, n int) { r.m.Pruned(o.Identity().Kind, n) }
 
 // Waited is told of other waits than those for a lease, too.
 func (r recorder) Waited(o launch.Object, reason string) {
