@@ -90,7 +90,7 @@ func (o *options) validate() error {
 	case len(o.outputs) > 0 && o.dir != "":
 		return usagef("--output-name is for --module: a rendered root declares its own outputs")
 	case o.op == naming.Restore && o.backup == "":
-		return usagef("--backup is missing: captf state list-copies shows the backups and rescue sets")
+		return usagef("--backup is missing: captf state backups KIND/NAME lists the backups and rescue sets")
 	case o.output != "" && o.output != outputJSON:
 		return usagef("-o %q: want json", o.output)
 	case !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, o.pullPolicy):
