@@ -20,8 +20,8 @@ func TestRequestsToCreateAJob(t *testing.T) {
 		"machine applies": {naming.Machine, naming.Apply, []string{
 			"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate", // what there is
 			"GET leases cluster", "POST leases", "GET leases cluster", // who may
-			"GET jobs",                   // it is still so
-			"GET secrets", "GET secrets", // the state has a backup
+			"GET jobs",          // it is still so
+			"GET secrets state", // the state has a backup
 			"POST secrets", "POST jobs",
 		}},
 		"machine looks for drift": {naming.Machine, naming.Drift, []string{
@@ -32,7 +32,7 @@ func TestRequestsToCreateAJob(t *testing.T) {
 		"cluster applies": {naming.Cluster, naming.Apply, []string{
 			"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate",
 			"POST leases", "POST leases", "GET leases",
-			"GET jobs", "GET secrets", "GET secrets", "POST secrets", "POST jobs",
+			"GET jobs", "GET secrets state", "POST secrets", "POST jobs",
 		}},
 	}
 	for name, tt := range tests {
