@@ -103,6 +103,19 @@ type Evidence struct {
 // Conclude decides what a finished Job came to. The runner's own word counts most, then its exit code, then what
 // Kubernetes says about the pod.
 func Conclude(e Evidence) Outcome {
+	o := e.conclude()
+	o.Reason, o.Message = result.Cut(o.Reason, maxReason), result.Cut(o.Message, maxMessage)
+	return o
+}
+
+// The limits of an outcome, in bytes. The module's code can write what passes for a result, and one that is too large
+// for the Job's annotations could never be booked.
+const (
+	maxReason  = 64
+	maxMessage = 1024
+)
+
+func (e Evidence) conclude() Outcome {
 	o := Outcome{Pod: e.Pod, Source: e.Source}
 	res, err := result.Decode(e.Document)
 	if err != nil {
@@ -199,7 +212,9 @@ func (o Outcome) encode() (string, error) {
 		Result json.RawMessage `json:"result,omitempty"`
 	}{Outcome: o}
 	if o.Result != nil {
-		stored.Result = result.Encode(o.Result)
+		if short := result.Encode(o.Result); len(short) <= result.MaxSize {
+			stored.Result = short
+		}
 	}
 	text, err := json.Marshal(stored)
 	return string(text), err

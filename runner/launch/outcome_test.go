@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,5 +102,25 @@ func TestDecodeOutcomeOfAnotherVersion(t *testing.T) {
 	}
 	if _, err := decodeOutcome("{"); err == nil {
 		t.Error("half a document was read")
+	}
+}
+
+// A document that holds too much is no reason to be unable to record the outcome: annotations have 256 KiB together.
+func TestOutcomeIsBounded(t *testing.T) {
+	huge := strings.Repeat("x", 1<<19)
+	for name, document := range map[string]string{
+		"tail":   fmt.Sprintf(`{"version":1,"error":{"kind":"step","tail":%q}}`, huge),
+		"reason": fmt.Sprintf(`{"version":1,"error":{"kind":"step","reason":%q}}`, huge),
+		"kind":   fmt.Sprintf(`{"version":1,"error":{"kind":%q}}`, huge),
+		"where":  fmt.Sprintf(`{"version":1,"error":null,"state":{"saved":"rescued","where":%q}}`, huge),
+		"op":     fmt.Sprintf(`{"version":1,"op":%q,"error":null}`, huge),
+	} {
+		text, err := Conclude(Evidence{Document: []byte(document), Source: SourceConfigMap}).encode()
+		if err != nil || len(text) > 1<<14 {
+			t.Errorf("%s: %d bytes, error %v", name, len(text), err)
+		}
+		if o, err := decodeOutcome(text); err != nil || o.Verdict == "" {
+			t.Errorf("%s: read back as %+v, error %v", name, o, err)
+		}
 	}
 }
