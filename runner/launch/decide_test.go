@@ -120,6 +120,8 @@ func TestDecide(t *testing.T) {
 
 		"lost though applied":        {observed(noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", "it says"},
 		"lost though a job did":      {observed(noState(state.NotFound), ran(Succeeded, "", 0)), "Refuse StateLost", ""},
+		"lost before a job failed":   {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), ran(Failed, "config", time.Hour)), "Refuse StateLost", ""},
+		"lost before a destroy":      {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), op(naming.Destroy), ran(Failed, "", time.Hour)), "Refuse StateLost", ""},
 		"not lost, the job failed":   {observed(noState(state.NotFound), ran(Failed, "config", time.Hour)), "Start OperationDue a2", ""},
 		"corrupt":                    {observed(noState(state.Corrupt)), "Refuse StateCorrupt", "it says"},
 		"never filled":               {observed(noState(state.Inconsistent), func(o *Observed) { o.State.Unfilled = true }), "Start OperationDue a1", ""},

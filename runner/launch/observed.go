@@ -73,10 +73,18 @@ func (o Observed) lastWriter() *Run {
 	return nil
 }
 
-// applied reports whether there must be a state.
+// applied reports whether there must be a state: something wrote one, and no destroy has succeeded since. A later
+// attempt that failed takes nothing back.
 func (o Observed) applied() bool {
-	last := o.lastWriter()
-	return o.Desired.Applied || last != nil && last.Op != naming.Destroy && last.verdict() == Succeeded
+	if o.Desired.Applied {
+		return true
+	}
+	for i := len(o.Runs) - 1; i >= 0; i-- {
+		if r := &o.Runs[i]; mutates(r.Op) && r.verdict() == Succeeded {
+			return r.Op != naming.Destroy
+		}
+	}
+	return false
 }
 
 // destroyed reports whether a destroy succeeded, and nothing came after it.
