@@ -36,6 +36,8 @@ type Deletion struct {
 	Object naming.Object
 	// Job is the Job of the destroy, which may still hold the leases. Empty is none.
 	Job string
+	// StaleLock is the ID of a lock whose holder is known to be dead (lock.Stale): it is removed while it has that holder.
+	StaleLock string
 	// AlthoughLocked removes a state whose lock is held.
 	AlthoughLocked bool
 	// AlthoughResources removes a state that has resources, or that cannot be read.
@@ -148,7 +150,7 @@ func (d Deletion) check(set *Set, leases []*coordinationv1.Lease) error {
 		case !l.Held() || l.Holder == d.Job:
 		case lease.Name != naming.LockLease(naming.Suffix(d.Object)):
 			return fmt.Errorf("%w: %s is held by %s: wait until it has ended", ErrLeased, lease.Name, l.Holder)
-		case !d.AlthoughLocked:
+		case !d.AlthoughLocked && l.ID() != d.StaleLock:
 			return fmt.Errorf("%w: %s: release it first, or delete although it is locked", ErrLocked, l.Info)
 		}
 	}

@@ -102,7 +102,9 @@ func TestDeleteRefuses(t *testing.T) {
 	}
 	c.putLease(t, "id-1", `{"ID":"id-1","Who":"ann@laptop"}`)
 	c.wantKept(t, d, chunks.ErrLocked)
-	d.AlthoughLocked = true
+	d.StaleLock = "id-of-another"
+	c.wantKept(t, d, chunks.ErrLocked)
+	d.StaleLock = "id-1"
 	c.Change(t, 1, func(s *corev1.Secret) { clear(s.Data) })
 	c.wantKept(t, d, chunks.ErrUnreadable)
 	d.AlthoughResources = true
