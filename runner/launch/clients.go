@@ -16,6 +16,9 @@ import (
 // Clients read and write the objects of one namespace, live: a cache behind one of them breaks every promise. The
 // typed clients of client-go are such, see [NewClients].
 type Clients struct {
+	// Namespace is theirs. A pass over an object of another one is refused: it would find no state, and a destroy would
+	// be over before it began. Empty is not compared.
+	Namespace  string
 	Jobs       Jobs
 	Pods       Pods
 	Secrets    Secrets
@@ -27,6 +30,7 @@ type Clients struct {
 // NewClients returns the typed clients for a namespace.
 func NewClients(c kubernetes.Interface, namespace string) Clients {
 	return Clients{
+		Namespace:  namespace,
 		Jobs:       c.BatchV1().Jobs(namespace),
 		Pods:       c.CoreV1().Pods(namespace),
 		Secrets:    c.CoreV1().Secrets(namespace),

@@ -38,6 +38,9 @@ func (p *pass) gather(ctx context.Context) (err error) {
 	if err := p.id.Validate(); err != nil {
 		return err
 	}
+	if own := p.Clients.Namespace; own != "" && own != p.id.Namespace {
+		return fmt.Errorf("the clients are those of namespace %s: make a launcher for the object's own", own)
+	}
 	p.seen = Observed{
 		Object: p.id, Desired: p.desired, Template: p.object.Template().Defaulted(), WaitForForeignLock: p.WaitForForeignLock,
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -68,7 +69,7 @@ func NewJob(o Order) (*batchv1.Job, error) {
 			ActiveDeadlineSeconds: new(seconds(o.Template.Deadline)),
 			PodFailurePolicy:      podFailurePolicy(),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: owned},
+				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(owned)}, // Adjust may add some to the pod
 				Spec:       o.pod(args),
 			},
 		},

@@ -65,9 +65,10 @@ func (p *pass) owner(r *Run) corev1.ObjectReference {
 
 func (p *pass) adoption(ref corev1.ObjectReference) chunks.Adoption {
 	owner := chunks.Owner{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: ref.UID}
-	stale := p.seen.Lock != nil && p.seen.Lock.Verdict == lock.Stale
-	return chunks.Adoption{Owner: owner, LockIsStale: stale}
+	return chunks.Adoption{Owner: owner, LockIsStale: p.lockIsStale()}
 }
+
+func (p *pass) lockIsStale() bool { return p.seen.Lock != nil && p.seen.Lock.Verdict == lock.Stale }
 
 // backUp copies the state that was gathered last, unless there is a copy. One that cannot be read cannot be copied, and
 // that is said; it stays where it is. again is for books, where a launcher may have died before it told of the copy.
@@ -101,10 +102,13 @@ func (p *pass) repair(ctx context.Context) error {
 		return nil
 	}
 	e, err := p.chunks().Repair(ctx, p.set, p.adoption(p.ref), chunks.Pass{})
-	if err != nil || e == nil {
+	if err != nil {
 		return err
 	}
 	p.report.Again = true
+	if e == nil { // the chunk without an owner has gone meanwhile
+		return nil
+	}
 	return p.send(ctx, Run{}, p.set.Found[0].ResourceVersion, *e)
 }
 
@@ -115,7 +119,11 @@ func (p *pass) cleanup(ctx context.Context) error {
 	if last != nil {
 		job = last.Name
 	}
-	if err := p.chunks().Delete(ctx, chunks.Deletion{Object: p.id, Job: job}); err != nil {
+	deletion := chunks.Deletion{Object: p.id, Job: job}
+	if p.lockIsStale() { // there is no Job any more that could release it
+		deletion.StaleLock = p.seen.Lock.Lock.ID()
+	}
+	if err := p.chunks().Delete(ctx, deletion); err != nil {
 		return err
 	}
 	p.report.Gone = true

@@ -214,6 +214,35 @@ func TestPassWaitsForCluster(t *testing.T) {
 	f.start()
 }
 
+// A plan of an object that never applied was killed, and left its lock: nothing would ever release it.
+func TestPassCleansUpAfterKilledPlan(t *testing.T) {
+	f := setUp(t)
+	f.object.desired = Desired{Op: naming.Plan, InputsHash: "h2:1"}
+	job := f.start()
+	if err := f.kubelet.Lock(t.Context(), "id-1", "root@"+job+"-x1y2z"); err != nil {
+		t.Fatal(err)
+	}
+	f.finish(job, jobtest.End{Code: 137, Condition: "PodFailurePolicy"})
+	f.object.desired = Desired{Op: naming.Destroy}
+	if r := f.expect(Cleanup, ReasonDestroyed); !r.Gone {
+		t.Error("the object may not go")
+	}
+	if got := f.leases(""); len(got) > 0 {
+		t.Errorf("leases are left: %v", got)
+	}
+}
+
+// Clients of another namespace find no state: a destroy must not take that for its end.
+func TestPassOfAnotherNamespace(t *testing.T) {
+	f := setUp(t)
+	f.launcher.Clients.Namespace = "elsewhere"
+	f.object.desired.Op = naming.Destroy
+	r, err := f.launcher.Pass(t.Context(), f.object)
+	if err == nil || !strings.Contains(err.Error(), "namespace elsewhere") || r.Gone {
+		t.Errorf("got %+v, error %v", r.Decision, err)
+	}
+}
+
 func TestPassRestores(t *testing.T) {
 	f := setUp(t)
 	f.finish(f.start(), jobtest.Succeeded)

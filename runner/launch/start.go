@@ -137,7 +137,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 	return p.tellForeign(ctx, run)
 }
 
-// waits reports a wait for a lock that is not ours.
+// waits reports a wait, and who holds the lock if that is what is waited for.
 func (p *pass) waits(ctx context.Context) {
 	p.metrics().Waited(p.object, p.report.Decision.Reason)
 	if err := p.tellForeign(ctx, Run{}); err != nil {
