@@ -84,6 +84,8 @@ func finished(o *Observed) { o.Runs = append(o.Runs, run(o, nil, 0)) }
 
 func podEnding(o *Observed) { o.Runs[len(o.Runs)-1].Pods = []Pod{{Name: "p"}} }
 
+func ownerless(o *Observed) { o.Ownerless = true }
+
 func paused(o *Observed) { o.Desired.Paused = true }
 
 func TestDecide(t *testing.T) {
@@ -99,6 +101,10 @@ func TestDecide(t *testing.T) {
 		"another tick":                 {observed(carries("new"), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "2" })), "Start OperationDue a2", ""},
 		"the same tick":                {observed(carries("new"), wants(func(d *Desired) { d.Tick = "2" }), ran(Succeeded, "", 0)), "Idle Done", ""},
 		"state went back":              {observed(ran(Succeeded, "", 0)), "Start OperationDue a2", ""},
+		"done, nobody can note it":     {observed(ran(Succeeded, "", 0), ownerless), "Idle Done", ""},
+		"nobody noted, failed since":   {observed(ran(Succeeded, "", time.Hour), ran(Failed, "", time.Hour), ownerless), "Start OperationDue a3", ""},
+		"nobody noted, other inputs":   {observed(ran(Succeeded, "", 0), ownerless, wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
+		"nobody noted, lost":           {observed(ran(Succeeded, "", 0), ownerless, noState(state.NotFound)), "Refuse StateLost", ""},
 		"nothing desired":              {observed(op("")), "Idle NothingDesired", ""},
 		"drift once a tick":            {observed(op(naming.Drift), wants(func(d *Desired) { d.Tick = "mon" }), ran(Succeeded, "", 0)), "Idle Done", ""},
 		"drift of the next tick":       {observed(op(naming.Drift), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "tue" })), "Start OperationDue a2", ""},

@@ -43,6 +43,7 @@ func (p *pass) gather(ctx context.Context) (err error) {
 	}
 	p.seen = Observed{
 		Object: p.id, Desired: p.desired, Template: p.object.Template().Defaulted(), WaitForForeignLock: p.WaitForForeignLock,
+		Ownerless: p.ref.UID == "",
 	}
 	if p.seen.Runs, err = p.Clients.runs(ctx, p.id); err != nil {
 		return err

@@ -14,6 +14,8 @@ type Observed struct {
 	Object   naming.Object
 	Desired  Desired
 	Template Template
+	// Ownerless says that the object has no UID: it cannot own its state, so that no inputs hash is noted on it.
+	Ownerless bool
 	// Runs are the object's retained Jobs, oldest first.
 	Runs []Run
 	// Lock is nil while a Job is active or not booked: only then is it looked at.
@@ -120,5 +122,14 @@ func (o Observed) done() bool {
 	case d.Op != naming.Apply || d.InputsHash == "":
 		return succeeded
 	}
-	return o.State.inputsHash() == d.InputsHash && (d.Tick == "" || succeeded)
+	return o.carriesDesired() && (d.Tick == "" || succeeded)
+}
+
+// carriesDesired reports whether the state was made from the desired inputs. Where that cannot be noted on it, the Job
+// that wrote it last tells.
+func (o Observed) carriesDesired() bool {
+	if last := o.lastWriter(); o.Ownerless && o.State.Summary != nil && last != nil {
+		return last.same(o.Desired) && last.verdict() == Succeeded
+	}
+	return o.State.inputsHash() == o.Desired.InputsHash
 }

@@ -214,6 +214,14 @@ func TestPassWaitsForCluster(t *testing.T) {
 	f.start()
 }
 
+// An object without a UID, which cannot own its state, is applied once all the same, and not again and again.
+func TestPassOfAnObjectWithoutUID(t *testing.T) {
+	f := setUp(t)
+	f.object.uid = ""
+	f.finish(f.start(), jobtest.Succeeded)
+	f.expect(Idle, ReasonDone)
+}
+
 // A plan of an object that never applied was killed, and left its lock: nothing would ever release it.
 func TestPassCleansUpAfterKilledPlan(t *testing.T) {
 	f := setUp(t)
