@@ -167,20 +167,40 @@ func TestPassPolicyRefuses(t *testing.T) {
 func TestPassGuardsLabels(t *testing.T) {
 	f := setUp(t)
 	f.finish(f.start(), jobtest.Succeeded)
-	name := naming.StateSecret(naming.Suffix(f.object.id), 0)
-	secrets := f.client.CoreV1().Secrets(f.object.id.Namespace)
-	secret, err := secrets.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret.Labels[naming.LabelCluster] = "other"
-	if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	f.mislabel()
 	f.object.desired.InputsHash = "h2:2"
 	r := f.expect(Refuse, string(state.Mislabelled))
 	if !strings.Contains(r.Decision.Message, naming.LabelCluster) {
 		t.Errorf("message %q does not name the label", r.Decision.Message)
+	}
+}
+
+// A label that was changed before the books were closed does not keep them open: the result is told, then refused by.
+func TestPassBooksInSpiteOfLabels(t *testing.T) {
+	f := setUp(t)
+	job := f.start()
+	if err := f.kubelet.Run(t.Context(), job, jobtest.Succeeded); err != nil {
+		t.Fatal(err)
+	}
+	f.mislabel()
+	if r := f.expect(Book, ReasonFinished); len(r.Booked) != 1 || f.events()["JobSucceeded"] != 1 {
+		t.Errorf("booked %v, events %v", r.Booked, f.events())
+	}
+	f.expect(Refuse, string(state.Mislabelled))
+}
+
+// mislabel changes a label that the backend finds the state by.
+func (f *fixture) mislabel() {
+	f.Helper()
+	name := naming.StateSecret(naming.Suffix(f.object.id), 0)
+	secrets := f.client.CoreV1().Secrets(f.object.id.Namespace)
+	secret, err := secrets.Get(f.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	secret.Labels[naming.LabelCluster] = "other"
+	if _, err := secrets.Update(f.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		f.Fatal(err)
 	}
 }
 
