@@ -90,7 +90,7 @@ func (i *Image) checkModule() []Finding {
 func (i *Image) checkReadable() (found []Finding) {
 	var closed []string
 	for name, f := range i.Files {
-		if !strings.HasPrefix(name, ModulePath) && !strings.HasPrefix(name, ProvidersPath) {
+		if !below(name, ModulePath) && !below(name, ProvidersPath) {
 			continue
 		}
 		need := fs.FileMode(0o004)
@@ -112,6 +112,8 @@ func (i *Image) checkReadable() (found []Finding) {
 	slices.Sort(closed)
 	return []Finding{bad("layout", "%d files are not readable (or executable) for every user, such as %s: a Job runs as user 65532; chmod -R a+rX", len(closed), closed[0])}
 }
+
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 // checkShadowed: what a Job mounts hides what the image has there.
 func (i *Image) checkShadowed() (found []Finding) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -94,7 +93,7 @@ func (i *Image) read(opened v1.Image, want func(name string) bool) error {
 }
 
 // wanted is true for what a check reads. Of the providers, names are enough.
-func wanted(name string) bool { return name == RuntimePath || strings.HasPrefix(name, ModulePath+"/") }
+func wanted(name string) bool { return name == RuntimePath || below(name, ModulePath) }
 
 // resolve follows a symbolic link to its end.
 func (i *Image) resolve(name string) (string, File, bool) {

@@ -2,6 +2,7 @@ package image
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,7 +158,7 @@ func openLayout(dir, name string, platform v1.Platform) (v1.Image, error) {
 	var found []v1.Descriptor
 	var names []string
 	for _, d := range manifest.Manifests {
-		names = append(names, d.Annotations[nameKeys[0]])
+		names = append(names, cmp.Or(d.Annotations[nameKeys[0]], d.Annotations[nameKeys[1]], d.Digest.String()))
 		if name == "" || d.Annotations[nameKeys[0]] == name || d.Annotations[nameKeys[1]] == name {
 			found = append(found, d)
 		}
