@@ -204,6 +204,16 @@ func (f *fixture) mislabel() {
 	}
 }
 
+// A lease whose holder is no name of a Job is as good as one whose Job is gone, and no reason to fail for ever.
+func TestHolderThatIsNoJob(t *testing.T) {
+	f := setUp(t)
+	for _, holder := range []string{"ann@laptop", "a/b", "Me", strings.Repeat("x", 70)} {
+		if job, err := f.launcher.Clients.Holder(t.Context(), holder); err != nil || job.Exists || job.PodRuns {
+			t.Errorf("%q: %+v, error %v", holder, job, err)
+		}
+	}
+}
+
 // Chunks that lost their owner get it back, once, and not while the object is paused.
 func TestPassRepairs(t *testing.T) {
 	f := setUp(t)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
@@ -105,6 +106,9 @@ func (c Clients) phase(ctx context.Context, name string) (lock.PodPhase, error) 
 // job is a lease.Jobs.
 func (c Clients) job(ctx context.Context, name string) (lease.Job, error) {
 	var known lease.Job
+	if len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsValidLabelValue(name)) > 0 {
+		return known, nil // somebody wrote it by hand: there cannot be such a Job, and the server would refuse to look for it
+	}
 	job, err := c.Jobs.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
