@@ -38,6 +38,30 @@ func TestKilledChild(t *testing.T) {
 	})
 }
 
+// TestKilledChildOfUnknownGroup kills the runtime while its group cannot be seen to be gone: one process of it has ended,
+// but its parent, in a session of its own, never asks for it. The lock stays held, and the result hands its ID down.
+func TestKilledChildOfUnknownGroup(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tools.Runtimes(t)[0], newStatesrv)
+	f.stub(t, `[ "$1" = apply ] || exec "$REAL" "$@"
+sh -c 'true & exec setsid sleep 300' &
+exec "$REAL" "$@"
+`)
+	f.slow(t, "5m", true)
+	l := f.start(t, "apply")
+	l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
+	l.says(t, creatingFirst)
+	l.child(t, "apply").kill(t)
+	o := l.finish(t)
+	id := f.backend.holder(t)
+	if lock := o.result.Lock; id == "" || lock.ID != id || lock.Released {
+		t.Errorf("lock = %+v, it is held by %q; want it left alone\n%s", lock, id, o)
+	}
+	remove(t, f.config+"/slow_override.tf")
+	f.runtime = tools.Runtimes(t)[0]
+	f.must(t, 0, "apply", "--lock-timeout", "0", "--force-unlock", id)
+}
+
 // wantKilled is for a run whose child was killed while it made the first file and held this lock.
 func (f *fixture) wantKilled(t *testing.T, o outcome, id string) {
 	t.Helper()

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
 )
 
 const hidden = "hunter2-hunter2"
@@ -63,11 +65,24 @@ func (lazy) LogValue() slog.Value { return slog.StringValue("resolved " + hidden
 
 func TestLogHoldsNoSecret(t *testing.T) {
 	var out bytes.Buffer
-	secrets := redact.New()
-	secrets.Add(hidden)
-	log := slog.New(redacting{slog.NewTextHandler(&out, nil), secrets})
-	log.With("with", lazy{}).Log(context.Background(), slog.LevelInfo, "message "+hidden, "value", lazy{}, slog.Group("group", "inner", lazy{}))
+	r := newRun(Options{}, Host{Log: slog.New(slog.NewTextHandler(&out, nil))})
+	r.redact.Add(hidden)
+	r.log.With("with", lazy{}).Log(context.Background(), slog.LevelInfo, "message "+hidden, "value", lazy{}, slog.Group("group", "inner", lazy{}))
 	if got := out.String(); strings.Contains(got, hidden) || strings.Count(got, redact.Placeholder) != 4 || strings.Count(got, "resolved") != 3 {
 		t.Errorf("log = %s", got)
+	}
+}
+
+// What is cut is redacted before: of half a secret nobody would know that it is one.
+func TestErrorHoldsNoSecret(t *testing.T) {
+	r := newRun(Options{}, Host{Log: slog.New(slog.DiscardHandler), Stop: runtime.NewStop(0)})
+	r.redact.Add(hidden)
+	text := strings.Repeat("x", result.TailSize-len("hunter2-… [cut]")) + hidden + " and more"
+	res, err := r.finish(&failure{kind: result.KindStep, reason: result.ReasonConfig, err: errors.New(text)})
+	if strings.Contains(err.Error(), hidden) || !strings.Contains(err.Error(), redact.Placeholder) {
+		t.Errorf("the error is %q", err)
+	}
+	if tail := res.Error.Tail; strings.Contains(tail, "hunter2") || !strings.HasSuffix(tail, "[cut]") {
+		t.Errorf("the tail is %q, want a cut one without any part of the secret", tail)
 	}
 }

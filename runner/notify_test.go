@@ -1,12 +1,40 @@
 package runner
 
 import (
+	"bytes"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/redact"
 )
+
+// The progress of a step is a line of the log and an event; no event holds a secret, such as the key of a for_each.
+func TestProgressIsTold(t *testing.T) {
+	var out bytes.Buffer
+	secrets := redact.New()
+	secrets.Add(hidden)
+	n := &notifier{queue: make(chan kube.Event, 2)}
+	r := &run{redact: secrets, notifier: n, console: &console{out: &out, redact: secrets}}
+	r.tellOnce("")
+	r.tellOnce("1 of 2 done, 1 running (a[" + hidden + "] 1s)")
+	r.warn("StepFailed", "no "+hidden)
+	close(n.queue)
+	const want = "1 of 2 done, 1 running (a[(sensitive)] 1s)"
+	if out.String() != want+"\n" {
+		t.Errorf("the log has %q, want %q", out.String(), want)
+	}
+	if e := <-n.queue; e.Reason != "Progress" || e.Type != "Normal" || e.Message != want {
+		t.Errorf("event = %s %s %q, want Normal Progress %q", e.Type, e.Reason, e.Message, want)
+	}
+	if e := <-n.queue; e.Reason != "StepFailed" || e.Type != "Warning" || e.Message != "no (sensitive)" {
+		t.Errorf("event = %s %s %q, want a Warning without the secret", e.Type, e.Reason, e.Message)
+	}
+	if e, more := <-n.queue; more {
+		t.Errorf("another event: %s %q", e.Reason, e.Message)
+	}
+}
 
 // An API server that takes requests and never answers costs a run the time of the drain, and no more: the queue fills,
 // and what does not fit is dropped.

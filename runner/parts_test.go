@@ -48,6 +48,7 @@ func TestUnsaved(t *testing.T) {
 	}{
 		{"killed: what is done is not saved either", runtime.Exit{Signal: 9}, answer, "d c b a"},
 		{"pressed to end: the same", runtime.Exit{Code: 1, Asked: true, Pressed: true}, answer, "d c b a"},
+		{"killed with its group, and ended by itself: the same", runtime.Exit{Code: 1, Asked: true, Killed: true}, answer, "d c b a"},
 		{"ended by itself: only what was in flight", runtime.Exit{Code: 1}, answer, "d c"},
 		{"ended by itself, a provider died", runtime.Exit{Code: 1}, []runtime.Diagnostic{{Summary: "Plugin did not respond"}}, "d c b"},
 	}
@@ -110,6 +111,22 @@ func TestConsole(t *testing.T) {
 	c.Print("line")
 	if out.String() != "line\n" {
 		t.Errorf("log got %q", out.String())
+	}
+}
+
+// What a terminal obeys is taken out of what is printed: a secret may be hidden by it, or be a part of it.
+func TestConsoleOfControlCharacters(t *testing.T) {
+	for secret, line := range map[string]string{
+		"hunter2-hunter2": "a hunter2-\x07hunter2 b",
+		"[31mhunter2":     "a \x1b[31mhunter2 b",
+	} {
+		secrets := redact.New()
+		secrets.Add(secret)
+		var out bytes.Buffer
+		(&console{out: &out, redact: secrets}).Print(line)
+		if got := out.String(); strings.Contains(got, "hunter2") || !strings.HasSuffix(got, " b\n") {
+			t.Errorf("the line %q with the secret %q is printed as %q", line, secret, got)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 func TestSecretName(t *testing.T) {
 	secret := []string{
-		"AWS_SECRET_ACCESS_KEY", "api_key", "ApiToken", "DB_PASSWORD", "passphrase", "credentials",
+		"AWS_SECRET_ACCESS_KEY", "client_secret", "api_key", "ApiToken", "DB_PASSWORD", "passphrase", "credentials",
 		"private_pem", "OAUTH", "tls_cert", "session_id",
 	}
 	for _, name := range secret {

@@ -135,10 +135,29 @@ func TestGroupDoesNotOutliveTheChild(t *testing.T) {
 	}
 }
 
-// alive looks at a process that may be a zombie: nobody but init reaps it.
-func alive(t *testing.T, pidFile string) bool {
+// A process that has ended stays in its group until its parent asks for it. That of this one is in another session, where
+// no signal to the group reaches it, and never asks.
+func TestGroupThatIsNotSeenToBeGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pidFile, moved := filepath.Join(dir, "pid"), filepath.Join(dir, "moved")
+	p := shell(`sh -c 'true & exec setsid sh -c "echo >\"$1\"; exec sleep 60" sh "$1"' sh "$2" &
+echo $! >"$1"; while [ ! -s "$2" ]; do sleep 0.01; done`, pidFile, moved)
+	exit, err := p.Run(t.Context(), NewStop(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit.GroupGone {
+		t.Errorf("exit = %+v, want a group that is not gone", exit)
+	}
+	if pid := pidIn(t, pidFile); syscall.Kill(pid, syscall.SIGKILL) != nil {
+		t.Error("the process in the other session has ended: the test shows nothing")
+	}
+}
+
+func pidIn(t *testing.T, file string) int {
 	t.Helper()
-	data, err := os.ReadFile(pidFile)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +165,13 @@ func alive(t *testing.T, pidFile string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return pid
+}
+
+// alive looks at a process that may be a zombie: nobody but init reaps it.
+func alive(t *testing.T, pidFile string) bool {
+	t.Helper()
+	pid := pidIn(t, pidFile)
 	for range 100 {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
