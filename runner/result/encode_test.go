@@ -148,6 +148,43 @@ func TestEncodeOrder(t *testing.T) {
 	}
 }
 
+// The last things to go are steps, then the names of dropped variables, then resources that no state knows.
+func TestEncodeOrderOfTheLast(t *testing.T) {
+	const steps = 60
+	for _, tt := range []struct {
+		name             string
+		dropped, unsaved int
+		whole            func(got *Result) bool // what has to be left as it was
+		gone             func(got *Result) bool // what has to be gone before
+		some             func(got *Result) int  // what is cut
+	}{
+		{"steps", 5, 5,
+			func(got *Result) bool { return len(got.Env.Dropped) == 5 && len(got.Unsaved.Resources) == 5 },
+			func(*Result) bool { return true },
+			func(got *Result) int { return len(got.Steps) }},
+		{"variables", 200, 5,
+			func(got *Result) bool { return len(got.Unsaved.Resources) == 5 },
+			func(got *Result) bool { return len(got.Steps) == 0 },
+			func(got *Result) int { return len(got.Env.Dropped) }},
+		{"resources", 5, 300,
+			func(*Result) bool { return true },
+			func(got *Result) bool { return len(got.Steps) == 0 && len(got.Env.Dropped) == 0 },
+			func(got *Result) int { return len(got.Unsaved.Resources) }},
+	} {
+		r := &Result{Steps: full(steps).Steps, Env: &Env{}, Unsaved: &Unsaved{Count: tt.unsaved}}
+		for i := range tt.dropped {
+			r.Env.Dropped = append(r.Env.Dropped, fmt.Sprintf("TF_VAR_the_variable_number_%d", i))
+		}
+		for i := range tt.unsaved {
+			r.Unsaved.Resources = append(r.Unsaved.Resources, UnsavedResource{Address: fmt.Sprint("a.b", i), Action: "create"})
+		}
+		got := decode(t, Encode(r))
+		if some := tt.some(got); !tt.whole(got) || !tt.gone(got) || some == 0 || some == max(steps, tt.dropped, tt.unsaved) {
+			t.Errorf("%s: %d steps, %d variables, %d resources are left", tt.name, len(got.Steps), len(got.Env.Dropped), len(got.Unsaved.Resources))
+		}
+	}
+}
+
 // It stops as soon as it fits: a document of the limit is whole, one byte more
 // costs the changes and nothing else.
 func TestEncodeStops(t *testing.T) {
@@ -201,12 +238,13 @@ func TestEncodeKeeps(t *testing.T) {
 func TestEncodeMinimal(t *testing.T) {
 	r := full(3)
 	r.Partial = true
+	r.Unsaved = &Unsaved{Count: 3, Resources: make([]UnsavedResource, 3)}
 	r.Runtime.Command = []string{strings.Repeat("\"\u2028\x01ü", 5000)}
 	got := decode(t, Encode(r))
 	want := &Result{
 		Version: 1, Op: "drift", Steps: []Step{}, Runtime: Runtime{Command: []string{}}, Partial: true,
 		Error: &Error{Kind: KindStep, Reason: ReasonProvider, Step: "apply"}, State: r.State, Document: r.Document,
-		Plan: new(*r.Plan), Drift: new(*r.Drift),
+		Plan: new(*r.Plan), Drift: new(*r.Drift), Unsaved: &Unsaved{Count: 3, Resources: []UnsavedResource{}},
 	}
 	want.Plan.Resources, want.Plan.Truncated = nil, true
 	want.Drift.Resources, want.Drift.Truncated = []Change{}, true
