@@ -14,7 +14,7 @@ import (
 // hostname.
 func (f *fixture) inPodOf(t *testing.T, job, op string, flags ...string) *live {
 	t.Helper()
-	cmd := f.command(context.Background(), op, append(flags, "--job-name", job)...)
+	cmd := f.command(context.Background(), op, append([]string{"--job-name", job}, flags...)...)
 	const container = `mount --make-rprivate / && mount -t proc proc /proc && echo "$0" >/proc/sys/kernel/hostname && exec "$@"`
 	cmd.Args = append([]string{"sh", "-c", container, job + "-x7k2p"}, cmd.Args...)
 	cmd.Path = "/bin/sh"
@@ -66,11 +66,14 @@ func TestPodStartsAgain(t *testing.T) {
 		}
 
 		remove(t, f.config+"/slow_override.tf")
-		o := f.inPodOf(t, "another-job", "apply", "--lock-timeout", "0").finish(t)
-		if o.code != result.ExitRetry || o.result.Error.Reason != result.ReasonLocked || f.backend.holder(t) != id {
-			t.Errorf("exit %d; want a run of another Job locked out\n%s", o.code, o)
+		// A pod of another Job, and a host that has only the name of such a pod.
+		for pod, flags := range map[string][]string{"another-job": nil, "the-job": {"--job-name", "another-job"}} {
+			o := f.inPodOf(t, pod, "apply", append(flags, "--lock-timeout", "0")...).finish(t)
+			if o.code != result.ExitRetry || o.result.Error.Reason != result.ReasonLocked || f.backend.holder(t) != id {
+				t.Errorf("in a pod of %s: exit %d; want a run of another Job locked out\n%s", pod, o.code, o)
+			}
 		}
-		o = f.inPodOf(t, "the-job", "apply", "--lock-timeout", "0").finish(t)
+		o := f.inPodOf(t, "the-job", "apply", "--lock-timeout", "0").finish(t)
 		if u := o.result.Lock.ForceUnlock; o.code != 0 || u == nil || u.ID != id || u.Outcome != result.OutcomeReleased {
 			t.Errorf("exit %d, forceUnlock = %+v; want %s released\n%s", o.code, u, id, o)
 		}
