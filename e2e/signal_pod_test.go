@@ -14,8 +14,14 @@ import (
 // hostname.
 func (f *fixture) inPodOf(t *testing.T, job, op string, flags ...string) *live {
 	t.Helper()
+	return f.inContainer(t, job, `exec "$@"`, op, flags...)
+}
+
+// inContainer is inPodOf with a shell that starts the runner.
+func (f *fixture) inContainer(t *testing.T, job, start, op string, flags ...string) *live {
+	t.Helper()
 	cmd := f.command(context.Background(), op, append([]string{"--job-name", job}, flags...)...)
-	const container = `mount --make-rprivate / && mount -t proc proc /proc && echo "$0" >/proc/sys/kernel/hostname && exec "$@"`
+	container := `mount --make-rprivate / && mount -t proc proc /proc && echo "$0" >/proc/sys/kernel/hostname && ` + start
 	cmd.Args = append([]string{"sh", "-c", container, job + "-x7k2p"}, cmd.Args...)
 	cmd.Path = "/bin/sh"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS}
@@ -73,7 +79,12 @@ func TestPodStartsAgain(t *testing.T) {
 				t.Errorf("in a pod of %s: exit %d; want a run of another Job locked out\n%s", pod, o.code, o)
 			}
 		}
-		o := f.inPodOf(t, "the-job", "apply", "--lock-timeout", "0").finish(t)
+		// Beside other processes of the pod, it does not know which of them holds the lock.
+		o := f.inContainer(t, "the-job", `"$@"; exit $?`, "apply", "--lock-timeout", "0").finish(t)
+		if o.code != result.ExitRetry || f.backend.holder(t) != id {
+			t.Errorf("exit %d; want a runner that is not PID 1 locked out\n%s", o.code, o)
+		}
+		o = f.inPodOf(t, "the-job", "apply", "--lock-timeout", "0").finish(t)
 		if u := o.result.Lock.ForceUnlock; o.code != 0 || u == nil || u.ID != id || u.Outcome != result.OutcomeReleased {
 			t.Errorf("exit %d, forceUnlock = %+v; want %s released\n%s", o.code, u, id, o)
 		}
