@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,4 +185,19 @@ func TestKilledAfterAProvidersError(t *testing.T) {
 	if f := r.stepFailure("apply", killed, &runtime.Output{}); f.kind != result.KindInterrupted {
 		t.Errorf("failure = %s %s, want interrupted", f.kind, f.reason)
 	}
+}
+
+// A pause before another try ends at once when the run is to stop.
+func TestPauseEndsWithAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &run{stop: runtime.NewStop(time.Minute)}
+		time.AfterFunc(time.Second, func() { r.stop.Request(ErrSignal) })
+		start := time.Now()
+		if r.sleep(t.Context(), time.Hour) || time.Since(start) != time.Second {
+			t.Errorf("the pause ended after %s, want 1s, before its end", time.Since(start))
+		}
+		if r.sleep(t.Context(), time.Hour) {
+			t.Error("a pause after the stop was not cut short")
+		}
+	})
 }

@@ -73,7 +73,7 @@ func TestStopSendsOneInterruptAndWaits(t *testing.T) {
 	if n := strings.Count(out, "interrupted"); n != 1 {
 		t.Errorf("child saw %d interrupts, want 1; output:\n%s", n, out)
 	}
-	if exit.Code != 1 || !exit.Asked || exit.Killed || !strings.Contains(out, "saved") {
+	if exit.Code != 1 || !exit.Asked || exit.Pressed || exit.Killed || !strings.Contains(out, "saved") {
 		t.Errorf("exit = %+v, output %q; want the child's own end", exit, out)
 	}
 }
@@ -100,8 +100,8 @@ func TestStopClimbsTheLadder(t *testing.T) {
 	if n := strings.Count(out, "interrupted"); n != 2 {
 		t.Errorf("child saw %d interrupts, want 2 before it is killed", n)
 	}
-	if !exit.Killed || exit.Signal != syscall.SIGKILL {
-		t.Errorf("exit = %+v, want killed", exit)
+	if !exit.Pressed || !exit.Killed || exit.Signal != syscall.SIGKILL {
+		t.Errorf("exit = %+v, want pressed, then killed", exit)
 	}
 }
 
