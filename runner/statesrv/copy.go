@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
 // CopyOptions change what Copy does. The zero value is for use.
@@ -67,11 +69,11 @@ type copying struct {
 // check compares the two places before anything is written, and returns the names
 // of the states.
 func (c *copying) check(ctx context.Context) ([]string, error) {
-	here, err := c.from.allHeads(ctx)
+	here, err := c.from.allHeads(ctx, c.from.load)
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.to.allHeads(ctx)
+	there, err := c.to.allHeads(ctx, c.to.loadRecord) // an interrupted copy has left versions without a head
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func (c *copying) check(ctx context.Context) ([]string, error) {
 }
 
 // allHeads returns the heads of all states that have one.
-func (s *States) allHeads(ctx context.Context) (map[string]*head, error) {
+func (s *States) allHeads(ctx context.Context, load func(context.Context, string) (*head, store.Revision, error)) (map[string]*head, error) {
 	heads := map[string]*head{}
 	for dir, err := range s.store.List(ctx, "") {
 		if err != nil {
@@ -106,7 +108,7 @@ func (s *States) allHeads(ctx context.Context) (map[string]*head, error) {
 		if !ok {
 			continue
 		}
-		h, rev, err := s.load(ctx, name)
+		h, rev, err := load(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +171,7 @@ func (c *copying) all(ctx context.Context, names []string) error {
 
 // unchanged looks whether somebody wrote at the old place meanwhile.
 func (c *copying) unchanged(ctx context.Context) error {
-	now, err := c.from.allHeads(ctx)
+	now, err := c.from.allHeads(ctx, c.from.load)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (c *copying) state(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, rev, err := c.to.load(ctx, name)
+	_, rev, err := c.to.loadRecord(ctx, name)
 	if err != nil {
 		return err
 	}

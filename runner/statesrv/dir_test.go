@@ -105,7 +105,7 @@ func TestRepair(t *testing.T) {
 		{"nothing", func(*testing.T, string) {}, "", nil},
 		{"a body without an entry", writes("versions/000004.tfstate", doc(3, "l")), "removed versions/000004.tfstate",
 			func(t *testing.T, state string) { wantNoFile(t, state, "versions/000004.tfstate") }},
-		{"a second body of a version", writes("versions/000002-abcdefgh.tfstate", doc(3, "l")), "removed versions/000002-abcdefgh.tfstate",
+		{"a second body of a version", writes("versions/000002-abcdefgh.tfstate", doc(3, "l")), "kept versions/000002-abcdefgh.tfstate as ",
 			func(t *testing.T, state string) { wantNoFile(t, state, "versions/000002-abcdefgh.tfstate") }},
 		{"an unfinished write", writes("versions/.tmp-crashed", "{"), ".tmp-crashed",
 			func(t *testing.T, state string) { wantNoFile(t, state, "versions/.tmp-crashed") }},
@@ -234,6 +234,8 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 		{"state.tfstate edited in place", writes("state.tfstate", strings.Replace(doc(2, "l"), "[]", "{}", 1)), "restore an older version or push", 3},
 		{"current bytes cut", writes("versions/000003.tfstate", "{"), "damaged", 3},
 		{"head damaged", writes("head.json", "{"), "head record is damaged", 3},
+		{"head lost", removes("head.json"), "put head.json back from a backup", 3},
+		{"only bodies left", onlyBodies, "put head.json back from a backup", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

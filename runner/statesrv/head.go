@@ -47,8 +47,28 @@ const (
 	swapTries = 64 // each failed one means that another writer got ahead
 )
 
-// load returns the head, or an empty one and no revision if there is none.
+// load returns the head, or an empty one and no revision if there is none. A state
+// that has versions but no head is damaged: taken for a new one, it would be made
+// a second time.
 func (s *States) load(ctx context.Context, name string) (*head, store.Revision, error) {
+	h, rev, err := s.loadRecord(ctx, name)
+	if err != nil || rev != "" {
+		return h, rev, err
+	}
+	left, err := s.headless(ctx, name)
+	if err != nil || left == "" {
+		return h, "", err
+	}
+	// Unless another writer has made the head and that file meanwhile.
+	if h, rev, err = s.loadRecord(ctx, name); err != nil || rev != "" {
+		return h, rev, err
+	}
+	return nil, "", fmt.Errorf("state %s: its head record is missing, but there is %s: put head.json back from a backup; "+
+		"or move the directory away and push the newest of its versions; or, if a copy was interrupted, copy again", name, left)
+}
+
+// loadRecord is load for whoever knows what a missing head means.
+func (s *States) loadRecord(ctx context.Context, name string) (*head, store.Revision, error) {
 	rec, err := s.store.Get(ctx, headKey(name))
 	if errors.Is(err, store.ErrNotFound) {
 		return &head{State: name}, "", nil

@@ -248,7 +248,7 @@ func TestPruneOnDisk(t *testing.T) {
 	}
 	writes("versions/000001.tfstate", doc(0, "l"))(t, dir)
 	found, err := states.Repair(t.Context())
-	if want := "[{s false removed versions/000001.tfstate: bytes of a pruned version}]"; fmt.Sprint(found) != want || err != nil {
+	if want := "[{s false false removed versions/000001.tfstate: bytes of a pruned version}]"; fmt.Sprint(found) != want || err != nil {
 		t.Errorf("repair found %v, %v; want %s", found, err, want)
 	}
 	mustWrite(t, states, "s", "", doc(4, "l"))

@@ -8,10 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"regexp"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
@@ -22,12 +18,14 @@ type Finding struct {
 	State string `json:"state,omitempty"`
 	// Damage is true for what cannot be repaired: a person has to.
 	Damage bool `json:"damage,omitempty"`
+	// Kept is true for bytes that the head does not know and that were kept aside.
+	Kept bool `json:"kept,omitempty"`
 	// Text says what was found and what was done about it.
 	Text string `json:"text"`
 }
 
-// Repair looks at every state after a crash: it removes unfinished writes, adds
-// events that the log has missed, and makes the files for people say what the
+// Repair looks at every state after a crash: it removes unfinished writes, keeps
+// aside what else the head does not know, adds events that the log has missed, and makes the files for people say what the
 // records say. Call it before the first request. It returns what it did; with
 // another process at work on the same store it does nothing, and says so.
 //
@@ -100,26 +98,6 @@ func (r *repair) state(ctx context.Context, name string) error {
 	return r.files(ctx, name, h)
 }
 
-// bodies removes the bytes of writes that never became a version, and misses
-// those of versions.
-func (r *repair) bodies(ctx context.Context, name string, h *head) error {
-	bodies, err := r.listBodies(ctx, name)
-	if err != nil {
-		return err
-	}
-	for n := h.Pruned + 1; n <= h.Last; n++ {
-		if len(bodies[n]) == 0 {
-			r.damaged(name, fmt.Errorf("the bytes of version %d are missing", n))
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(bodies)) {
-		if err := r.removeOrphans(ctx, h, n, bodies[n]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // current reads the current bytes and reports whether they are as they were
 // written: they have a second name, by which a person may have changed them.
 func (r *repair) current(ctx context.Context, name string, h *head) (intact bool) {
@@ -135,57 +113,6 @@ func (r *repair) current(ctx context.Context, name string, h *head) (intact bool
 		r.damaged(name, fmt.Errorf("%w; to go on, restore an older version or push the right one with the next serial", err))
 	}
 	return err == nil
-}
-
-var bodyPattern = regexp.MustCompile(`^([0-9]{6,})(-[a-z0-9]+)?\.tfstate$`)
-
-func (r *repair) listBodies(ctx context.Context, name string) (map[int][]string, error) {
-	bodies := map[int][]string{}
-	for file, err := range r.store.List(ctx, dirOf(name)+"/"+versionsDir) {
-		if err != nil {
-			return nil, err
-		}
-		if m := bodyPattern.FindStringSubmatch(file); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			bodies[n] = append(bodies[n], file)
-		}
-	}
-	return bodies, nil
-}
-
-// removeOrphans removes the bodies of number n that its entry does not name. Only
-// a number with several bodies needs its entry to be read.
-func (r *repair) removeOrphans(ctx context.Context, h *head, n int, files []string) error {
-	named, why, err := r.namedBody(ctx, h, n, files)
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if file == named {
-			continue
-		}
-		if err := r.store.Remove(ctx, bodyKey(h.State, file)); err != nil {
-			return err
-		}
-		r.found(h.State, "removed %s/%s: %s", versionsDir, file, why)
-	}
-	return nil
-}
-
-// namedBody returns which of the files has the bytes of version n, "" for none, and
-// why the others have to go.
-func (r *repair) namedBody(ctx context.Context, h *head, n int, files []string) (named, why string, err error) {
-	const unfinished = "bytes without an entry, of a write that was not finished"
-	switch {
-	case n >= 1 && n <= h.Pruned:
-		return "", "bytes of a pruned version", nil
-	case n < 1 || n > h.Last:
-		return "", unfinished, nil
-	case len(files) == 1:
-		return files[0], unfinished, nil
-	}
-	v, err := r.version(ctx, h, n)
-	return v.Body, unfinished, err
 }
 
 func (r *repair) events(ctx context.Context, name string, h *head) error {
@@ -240,6 +167,9 @@ func (r *repair) files(ctx context.Context, name string, h *head) error {
 
 func (r *repair) stateFile(ctx context.Context, name string, f store.Files, h *head) error {
 	last, err := mirrored(f)
+	if err == nil && last > h.Last {
+		err = r.keepNewer(name, f, h, last)
+	}
 	if err != nil || h.Current == nil {
 		return err
 	}

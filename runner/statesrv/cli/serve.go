@@ -188,8 +188,11 @@ func prepare(ctx context.Context, st store.Store, rules statesrv.Rules) (*states
 	findings, err := states.Repair(ctx)
 	for _, f := range findings {
 		level := slog.LevelInfo
-		if f.Damage {
+		switch {
+		case f.Damage:
 			level = slog.LevelError
+		case f.Kept:
+			level = slog.LevelWarn
 		}
 		rules.Log.Log(ctx, level, "start-up check", "state", f.State, "found", f.Text)
 	}

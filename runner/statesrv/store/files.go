@@ -29,7 +29,8 @@ type Files interface {
 	Extend(name, tail string, data []byte) error
 	// Remove deletes a file. Removing what is absent is no error.
 	Remove(name string) error
-	// Rename gives a file another name in the same directory.
+	// Rename gives a file another name in the same directory; both may be paths from
+	// below the directory.
 	Rename(from, to string) error
 }
 

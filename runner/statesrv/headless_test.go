@@ -1,0 +1,104 @@
+package statesrv_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+func onlyBodies(t *testing.T, state string) {
+	for _, name := range []string{"head.json", "versions.json", "state.tfstate"} {
+		removes(name)(t, state)
+	}
+}
+
+// A state whose head is gone is neither read nor written, and loses nothing. With
+// the head back it is as it was.
+func TestHeadLost(t *testing.T) {
+	path := t.TempDir()
+	fill(t, path)
+	state := filepath.Join(path, "s")
+	head := readFile(t, state, "head.json")
+	removes("head.json")(t, state)
+	restart(t, path)
+	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+	if got, err := read(states.Read(t.Context(), "s")); err == nil || statusOf(err) != 0 {
+		t.Errorf("read gives %q, %v, want a fault", got, err)
+	}
+	if _, err := states.Write(t.Context(), "s", statesrv.WriteRequest{Body: []byte(doc(0, "other"))}); err == nil || statusOf(err) != 0 {
+		t.Errorf("write gives %v, want a fault", err)
+	}
+	wantThreeBodies(t, state, "")
+	writes("head.json", head)(t, state)
+	if found, err := states.Repair(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("with the head back, the start finds %+v, %v", found, err)
+	}
+	wantThreeBodies(t, state, "")
+}
+
+// wantThreeBodies checks the bytes of the three versions that fill makes, of which those
+// after the first are kept aside under names that end in aside.
+func wantThreeBodies(t *testing.T, state, aside string) {
+	t.Helper()
+	for i := range 3 {
+		pattern := fmt.Sprintf("versions/%06d.tfstate", i+1)
+		if i > 0 {
+			pattern += aside
+		}
+		found, err := filepath.Glob(filepath.Join(state, pattern))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: %q, %v; want one file", pattern, found, err)
+		}
+		wantFile(t, filepath.Dir(found[0]), filepath.Base(found[0]), doc(i, "l"))
+	}
+}
+
+// An older head that a person has put back costs no newer version its bytes, also
+// when there is no versions.json to tell of them.
+func TestOlderHeadPutBack(t *testing.T) {
+	for name, more := range map[string]func(*testing.T, string){
+		"listed": func(*testing.T, string) {}, "list lost": removes("versions.json"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			state := filepath.Join(path, "s")
+			states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+			mustWrite(t, states, "s", "", doc(0, "l"))
+			old := readFile(t, state, "head.json")
+			mustWrite(t, states, "s", "", doc(1, "l"))
+			mustWrite(t, states, "s", "", doc(2, "l"))
+			rewrites("head.json", old)(t, state)
+			more(t, state)
+
+			found, err := states.Repair(t.Context())
+			if err != nil || len(found) < 2 || !found[0].Kept || !strings.HasPrefix(found[0].Text, "kept versions/000002.tfstate as ") {
+				t.Errorf("repair found %+v, %v", found, err)
+			}
+			wantThreeBodies(t, state, ".kept-*")
+			wantFile(t, state, "state.tfstate", doc(0, "l"))
+			wantNumbers(t, state, 1)
+			if again, err := states.Repair(t.Context()); err != nil || len(again) > 0 {
+				t.Errorf("the second repair found %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+// The first write of a state makes its bytes before its head: a crash between them
+// leaves no state behind.
+func TestFirstWriteInterrupted(t *testing.T) {
+	path := t.TempDir()
+	state := filepath.Join(path, "s")
+	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+	mustWrite(t, states, "s", "", doc(0, "l"))
+	onlyBodies(t, state)
+	found, err := states.Repair(t.Context())
+	if err != nil || len(found) == 0 || !strings.HasPrefix(found[0].Text, "removed versions/000001.tfstate") {
+		t.Errorf("repair found %+v, %v", found, err)
+	}
+	mustWrite(t, states, "s", "", doc(0, "l"))
+	wantFile(t, state, "versions/000001.tfstate", doc(0, "l"))
+}
