@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -12,8 +14,9 @@ import (
 )
 
 const (
-	maxDiffs   = 2   // at a time, for each keeps a state's resources in memory
-	maxChanges = 500 // of each kind that a page shows
+	maxDiffs   = 1        // at a time, for each keeps a state's resources in memory
+	maxState   = 16 << 20 // bytes of each state: memory and time are many times that
+	maxChanges = 500      // of each kind that a page shows
 )
 
 type diffView struct {
@@ -59,12 +62,29 @@ func (p *pages) compare(ctx context.Context, v *diffView, a, b int) error {
 	}
 	defer after.Close()
 	v.Before, v.After = before.Version, after.Version
-	v.Diff, err = explain.Diff(before, after)
+	if large := max(before.Version.Bytes, after.Version.Bytes); large > maxState {
+		return &statesrv.Refusal{Status: http.StatusUnprocessableEntity, Message: fmt.Sprintf(
+			"a state of %d bytes is too large to be compared here, where the limit is %d: use statesrv diff ADDRESS %d %d", large, maxState, a, b)}
+	}
+	v.Diff, err = explain.Diff(whileWanted{ctx, before}, whileWanted{ctx, after})
 	var unreadable *state.Error
 	if errors.As(err, &unreadable) {
 		return &statesrv.Refusal{Status: http.StatusUnprocessableEntity, Message: err.Error()}
 	}
 	return err
+}
+
+// whileWanted ends a comparison whose client is gone: it compares while it reads.
+type whileWanted struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r whileWanted) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // bound cuts lists that nobody would read to the end.
