@@ -86,8 +86,17 @@ func (p *pass) gatherState(ctx context.Context) (err error) {
 			view.Err = err
 		}
 	}
-	p.metrics().StateRead(p.object, view.Summary, view.Err)
 	view.Unfilled = errors.Is(view.Err, state.Inconsistent) && len(p.set.Found) == 1 && len(p.set.Found[0].Data[state.DataKey]) == 0
+	if errors.Is(view.Err, state.NotFound) || view.Unfilled && !p.seen.applied() {
+		gone, err := p.lost(ctx)
+		if err != nil {
+			return err
+		}
+		if gone != nil {
+			view.Err, view.Unfilled = gone, false
+		}
+	}
+	p.metrics().StateRead(p.object, view.Summary, view.Err)
 	view.Orphaned = p.ref.UID != "" && !errors.Is(view.Err, state.Mislabelled) && p.orphaned()
 	return nil
 }

@@ -51,6 +51,22 @@ func TestRequestsToCreateAJob(t *testing.T) {
 	}
 }
 
+// Without a state, two lists more tell whether there is a copy of a lost one.
+func TestRequestsOfTheFirstApply(t *testing.T) {
+	f := setUp(t)
+	m, client := newMortal(t, 1<<20, false)
+	f.launcher = &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
+	f.start()
+	want := []string{
+		"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate",
+		"GET secrets", "GET secrets", // backups, rescue sets
+		"GET leases cluster", "POST leases", "GET leases cluster", "GET jobs", "POST secrets", "POST jobs",
+	}
+	if diff := cmp.Diff(want, brieflyAll(m.calls)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // An object for which nothing is due costs this much a pass.
 func TestRequestsOfAnIdlePass(t *testing.T) {
 	f := setUp(t)
