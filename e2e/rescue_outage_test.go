@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/tools"
@@ -84,5 +87,51 @@ func TestRescueSecretsAreRefused(t *testing.T) {
 	f.wantRescued(t, o, onlyFile(t, rescue))
 	if set := k.rescueSet(t); len(set) > 0 {
 		t.Errorf("there are %d Secrets", len(set))
+	}
+}
+
+// TestRescueWaitsForRights takes the right to write any Secret away and gives it back after every place for the state was
+// tried once: the run does not end with a state that goes with its pod.
+func TestRescueWaitsForRights(t *testing.T) {
+	t.Parallel()
+	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
+		t.Parallel()
+		f.slow(t, "4s", true)
+		l := f.start(t, "apply")
+		l.says(t, creatingFirst)
+		giveBack := k.rights(t)
+		k.forbid(t, "secrets", "update")
+		k.forbid(t, "secrets", "create")
+		l.says(t, "rescue: storing it in Secrets")
+		l.await(t, "the result names the file", func() bool {
+			r := l.partial()
+			return r != nil && r.State != nil && r.State.Saved == result.SavedLost && strings.HasSuffix(r.State.Where, ".tfstate")
+		})
+		giveBack()
+		o := l.finish(t)
+		wantSaved(t, o, result.SavedPushed)
+		wantFree(t, f, o)
+		if left := f.keptStates(t); len(left) > 0 {
+			t.Errorf("%v are still there, though the state is where it belongs", left)
+		}
+		f.wantNothingToDo(t)
+	})
+}
+
+// rights remembers what the run may do; the function gives it back.
+func (k *kubernetes) rights(t *testing.T) (giveBack func()) {
+	t.Helper()
+	roles := k.server.Clientset().RbacV1().Roles(k.object.Namespace)
+	before, err := roles.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		for _, role := range before.Items {
+			role.ResourceVersion = ""
+			if _, err := roles.Update(t.Context(), &role, metav1.UpdateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

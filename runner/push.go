@@ -1,0 +1,135 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
+)
+
+// errRefused marks a push that the backend refused because something newer is there.
+var errRefused = errors.New("the backend has another or a newer state")
+
+// refused are the messages of such a push. It is never repeated with -force.
+var refused = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
+})
+
+// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
+var hopeless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Too long: must have at most|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+})
+
+// errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,
+// until it has read the roles.
+var errForbidden = errors.New("forbidden")
+
+// forbiddenTime is how long a push that is forbidden is repeated.
+const forbiddenTime = 10 * time.Second
+
+// pushError sorts the message of a push that failed into what is worth another try and what is not.
+func pushError(text string) error {
+	err := errors.New(result.Tail(text))
+	switch text = strings.Join(strings.Fields(text), " "); { // it is wrapped
+	case refused().MatchString(text):
+		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
+	case hopeless().MatchString(text):
+		return backoff.Permanent(err)
+	case strings.Contains(text, "is forbidden: "):
+		return fmt.Errorf("%w: %w", errForbidden, err)
+	}
+	return err
+}
+
+const stepStatePush = "state-push"
+
+// pushWait is the most that one push waits for the lock. It may be the run's own, which could not be released when
+// the push was started: the next push releases it.
+const pushWait = 15 * time.Second
+
+// push repeats `state push`, under the lock and without -force, with exponential backoff.
+func (r *run) push(ctx context.Context, state unsavedState) error {
+	ctx, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), pushShare)
+	defer cancel()
+	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
+	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
+	defer end()
+	r.notify("StepStarted", stepStatePush)
+	attempt := 0
+	var forbidden time.Time // since when
+	once := func() error {
+		attempt++
+		err := r.pushOnce(ctx, stop, state, attempt)
+		if !errors.Is(err, errForbidden) {
+			return err
+		}
+		if forbidden.IsZero() {
+			forbidden = time.Now()
+		}
+		if time.Since(forbidden) > forbiddenTime {
+			return backoff.Permanent(err)
+		}
+		return err
+	}
+	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
+	err := backoff.Retry(once, backoff.WithContext(policy, ctx))
+	r.notifyEnd(stepStatePush, err)
+	return err
+}
+
+func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
+	r.releaseOwnLock(ctx) // the push needs it, and where it is kept may be back only now
+	deadline, _ := ctx.Deadline()
+	args := runtime.Args{LockTimeout: min(max(time.Until(deadline)/2, 0), pushWait)}.StatePush("-", false)
+	// Not under ctx: the stop has the better ladder.
+	exit, output, err := r.rt.WithStop(stop).RunInput(context.Background(), args, bytes.NewReader(state.bytes), runtime.Discard)
+	if err != nil {
+		return err
+	}
+	r.record(stepStatePush, exit, attempt)
+	if exit.Code == 0 {
+		return nil
+	}
+	if runtime.Classify(exit, output, false) == runtime.FailureLockLost {
+		r.log.Warn("somebody released the lock while the state was pushed: it was saved")
+		return nil
+	}
+	return pushError(r.redact.String(output.Tail()))
+}
+
+// pushKept pushes the states that earlier runs in this working directory could not save, before anything is done
+// on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is.
+func (r *run) pushKept(ctx context.Context) error {
+	for _, path := range r.work.keptStates() {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return workdirError(err)
+		}
+		err = r.push(ctx, unsavedState{bytes: data})
+		switch {
+		case err == nil:
+			r.log.Info("pushed the state that an earlier run could not save", "file", path)
+			if err := os.Remove(path); err != nil {
+				return workdirError(err)
+			}
+		case errors.Is(err, errRefused):
+			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
+		case r.stop.Cause() != nil:
+			return interrupted(r.stop, stepStatePush, "the step was interrupted")
+		default:
+			return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush,
+				err: fmt.Errorf("%s, a state that an earlier run could not save, could not be pushed either: %w", path, err)}
+		}
+	}
+	return nil
+}
