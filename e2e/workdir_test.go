@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // Two runs in one working directory would each empty it under the other's feet: the second one is told so before it
@@ -116,4 +117,31 @@ func (g gate) open(t *testing.T) {
 	if err := os.WriteFile(g.out, []byte("go\n"), 0); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLocalRunnerKilled kills a local runner, and with it the state server. Its child still works for a while and cannot save
+// what it makes. The next run waits for that child, takes over its state and its lock, and makes nothing twice.
+func TestLocalRunnerKilled(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f := newFixture(t, runtime, backends["local"])
+		f.slow(t, "3s", false)
+		l := f.start(t, "apply")
+		l.says(t, creatingFirst)
+		l.signal(t, syscall.SIGKILL)
+
+		o := f.must(t, 0, "apply")
+		if !strings.Contains(o.stderr, "waiting for a process of an earlier run") {
+			t.Errorf("it did not wait\n%s", o)
+		}
+		if u := o.result.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeReleased {
+			t.Errorf("forceUnlock = %+v, want the dead run's lock released\n%s", u, o)
+		}
+		if got := o.steps(); got != "init state-push apply" {
+			t.Errorf("steps %q, want the state of the killed run to be pushed first\n%s", got, o)
+		}
+		f.wantState(t, both...)
+		f.wantNothingToDo(t)
+	})
 }

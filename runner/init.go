@@ -24,6 +24,7 @@ func (r *run) initialise(ctx context.Context) error {
 		return err
 	}
 	r.adoptEarlierLock(ctx)
+	r.adoptDeadLock(ctx)
 	if err := r.clearBeforeInit(ctx); err != nil {
 		return err
 	}

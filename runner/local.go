@@ -136,11 +136,12 @@ func (l *local) serve(ctx context.Context, r *run) error {
 		"TF_HTTP_USERNAME": localUser, "TF_HTTP_PASSWORD": secret,
 	}
 	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser(localUser, secret), Log: r.log})
+	noting := noteLocks(handler, r.work.lockNote(), secret)
 	ctx, l.stop = context.WithCancel(ctx)
 	l.stopped = make(chan struct{})
 	go func() {
 		defer close(l.stopped)
-		if err := statesrv.Serve(ctx, listener, handler, r.log); err != nil {
+		if err := statesrv.Serve(ctx, listener, noting, r.log); err != nil {
 			r.log.Error("local state server", "error", err)
 		}
 	}()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/plan"
@@ -71,7 +72,7 @@ func checkRescueDir(dir string) error {
 
 // prepareRoot makes the directory that every step runs in.
 func (r *run) prepareRoot(ctx context.Context) error {
-	if err := r.claimWorkspace(); err != nil {
+	if err := r.claimWorkspace(ctx); err != nil {
 		return err
 	}
 	if err := r.work.make(r.log); err != nil {
@@ -88,18 +89,40 @@ func (r *run) prepareRoot(ctx context.Context) error {
 
 // claimWorkspace takes the working directory. A dry run leaves it alone, whoever is working in it; a second local
 // run works beside the first one, and waits for the state's lock like any other.
-func (r *run) claimWorkspace() error {
+func (r *run) claimWorkspace(ctx context.Context) error {
 	r.work = newWorkspace(r.opts.Workdir)
 	if r.opts.DryRun {
 		r.work = newWorkspace(filepath.Join(os.TempDir(), "captf-dry-run"))
 		return r.work.claimBeside()
 	}
 	err := r.work.claim()
+	if errors.Is(err, errOrphans) {
+		err = r.awaitOrphans(ctx, err)
+	}
 	if errors.Is(err, errInUse) && r.opts.Local {
 		return r.work.claimBeside()
 	}
 	if errors.Is(err, errInUse) {
 		return usagef("%w", err)
+	}
+	return err
+}
+
+// awaitOrphans waits for what a killed runner left behind: it saves its state, or leaves it in the directory, and nothing
+// may be done before on top of an older one. The wait counts as one for the lock.
+func (r *run) awaitOrphans(ctx context.Context, err error) error {
+	r.log.Warn("waiting for a process of an earlier run", "error", err, "for at most", r.budget.left().Round(time.Second))
+	for errors.Is(err, errOrphans) && r.budget.left() > 0 {
+		start := time.Now()
+		if !r.sleep(ctx, 100*time.Millisecond) {
+			return interrupted(r.stop, stepInit, "waiting for a process of an earlier run")
+		}
+		r.budget.use(time.Since(start))
+		err = r.work.claim()
+	}
+	if errors.Is(err, errOrphans) {
+		return &failure{kind: result.KindStep, reason: result.ReasonLocked, step: stepInit,
+			err: fmt.Errorf("%w, after %s of --lock-timeout: try again when it has ended", err, r.budget.total)}
 	}
 	return err
 }
@@ -160,6 +183,7 @@ func (r *run) prepareRuntime() error {
 	if err != nil {
 		return layoutf("%w: put tofu or terraform into the image, or name it with --bin", err)
 	}
+	r.rt.Inherited = r.work.inUse
 	r.res.Runtime.Command = r.rt.Command
 	r.save()
 	return nil

@@ -18,7 +18,8 @@ type workspace struct {
 	dir  string // --workdir
 	root string // where every step runs
 
-	inUse     *os.File // the flock on the directory
+	running   *os.File // the flock of the runner
+	inUse     *os.File // the flock that its children have, too
 	temporary bool     // removed at the end, unless it holds a state
 }
 
@@ -33,25 +34,40 @@ func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfpla
 // errInUse says that another run works in the same directory.
 var errInUse = errors.New("another run is working in it: give each run a --workdir of its own")
 
-// claim takes the directory for this run alone: the next one starts by emptying it.
-func (w *workspace) claim() error {
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+// errOrphans says that the runner which worked in the directory is dead, and a process that it started is not.
+var errOrphans = errors.New("a process of an earlier run, whose runner was killed, still works in it")
+
+// claim takes the directory for this run alone: the next one starts by emptying it. There are two locks: one that the
+// runner has alone, and one that its children inherit, so that it is held until the last of them has ended.
+func (w *workspace) claim() (err error) {
+	if err = os.MkdirAll(w.dir, 0o700); err != nil {
 		return workdirError(err)
 	}
-	file, err := os.OpenFile(filepath.Join(w.dir, ".in-use"), os.O_CREATE|os.O_RDWR, 0o600)
+	if w.running, err = flock(filepath.Join(w.dir, ".running"), errInUse); err != nil {
+		return fmt.Errorf("workdir %s: %w", w.dir, err)
+	}
+	if w.inUse, err = flock(filepath.Join(w.dir, ".in-use"), errOrphans); err != nil {
+		w.release()
+		return fmt.Errorf("workdir %s: %w", w.dir, err)
+	}
+	return nil
+}
+
+// flock locks a file, and returns busy when another has it.
+func flock(path string, busy error) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return workdirError(err)
+		return nil, workdirError(err)
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = fmt.Errorf("workdir %s: %w", w.dir, errInUse)
+		err = busy
 	}
 	if err != nil {
 		file.Close()
-		return err
+		return nil, err
 	}
-	w.inUse = file
-	return nil
+	return file, nil
 }
 
 // claimBeside makes a directory of its own beside the wanted one, for one run.
@@ -70,13 +86,13 @@ func (w *workspace) claimBeside() error {
 
 // release gives the directory back.
 func (w *workspace) release() {
-	if w.inUse == nil {
-		return
-	}
-	if w.temporary && len(w.unsavedStates()) == 0 {
+	if w.temporary && w.inUse != nil && len(w.unsavedStates()) == 0 {
 		_ = os.RemoveAll(w.dir)
 	}
-	_ = w.inUse.Close()
+	for _, lock := range []*os.File{w.inUse, w.running} {
+		_ = lock.Close() // nil is an error
+	}
+	w.inUse, w.running = nil, nil
 }
 
 // make creates the directories. The root is made anew: nothing of an earlier run may take part in this

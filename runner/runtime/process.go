@@ -23,6 +23,10 @@ type Process struct {
 	Stdin   io.Reader // nil is empty
 	Stdout  io.Writer // nil discards
 	Stderr  io.Writer
+
+	// Inherited, when not nil, is an open file that the process and all that it starts have, too: a flock on it is held
+	// until the last of them has ended.
+	Inherited *os.File
 }
 
 // Exit says how a process ended.
@@ -44,6 +48,9 @@ func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, p.Stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if p.Inherited != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, p.Inherited)
+	}
 	line, err := newLifeline(cmd)
 	if err != nil {
 		return Exit{}, fmt.Errorf("lifeline of %s: %w", p.Command[0], err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"sync"
 
@@ -23,6 +24,9 @@ type Runtime struct {
 	Dir     string
 	Env     Environ
 	Stop    *Stop
+
+	// Inherited is what every process of a step has open besides its streams, see [Process].
+	Inherited *os.File
 
 	// tf is nil when the command has several elements: terraform-exec takes one path.
 	tf *tfexec.Terraform
@@ -74,6 +78,7 @@ func (r *Runtime) RunInput(ctx context.Context, args []string, input io.Reader, 
 	p := Process{
 		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
 		Dir:     r.Dir, Env: r.Env.Vars, Stdin: input, Stdout: stdout.lines, Stderr: stderr.lines,
+		Inherited: r.Inherited,
 	}
 	exit, err := p.Run(ctx, r.Stop)
 	stdout.flush()
