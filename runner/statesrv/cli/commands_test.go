@@ -78,20 +78,23 @@ func fetch(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, err)
 }
 
-// answers checks the status that a URL answers with.
+// answers checks the status that a URL answers with, also when asked by another name.
 func answers(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: answers STATUS URL")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: answers STATUS URL [HOST]")
 	}
-	if status, body := get(ts, args[1]); fmt.Sprint(status) != args[0] {
+	if status, body := get(ts, args[1], args[2:]...); fmt.Sprint(status) != args[0] {
 		ts.Fatalf("%s: %d, want %s\n%s", args[1], status, args[0], body)
 	}
 }
 
 // get sends a path as it is and follows no redirect.
-func get(ts *testscript.TestScript, url string) (status int, body []byte) {
+func get(ts *testscript.TestScript, url string, host ...string) (status int, body []byte) {
 	req, err := http.NewRequest(http.MethodGet, url, nil)
 	check(ts, err)
+	if len(host) > 0 {
+		req.Host = host[0]
+	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	check(ts, err)
 	defer resp.Body.Close()

@@ -136,7 +136,7 @@ func (s *server) handler(states *statesrv.States) http.Handler {
 	page := web.New(states, web.Options{Auth: s.protect.auth, Admin: s.opts.webAdmin, Log: s.log, OnRequest: s.answered})
 	mux.Handle("/{$}", page)
 	mux.Handle(web.Path, page)
-	return ownOrigin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A mux redirects a path with a double slash or dots to another one, which api
 		// refuses to do for states.
 		if strings.HasPrefix(r.URL.Path, "/states/") {
@@ -145,18 +145,6 @@ func (s *server) handler(states *statesrv.States) http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-}
-
-// ownOrigin refuses what a page of another origin makes a browser send: the browser
-// adds the credentials that it has for this server. Other clients say no origin.
-func ownOrigin(next http.Handler) http.Handler {
-	check := http.NewCrossOriginProtection()
-	check.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		const message = "this request comes from a page of another origin"
-		w.Header().Set(statesrv.ErrorHeader, message)
-		http.Error(w, message, http.StatusForbidden)
-	}))
-	return check.Handler(next)
 }
 
 // answered tells of a request. Health checks come every few seconds: only their
