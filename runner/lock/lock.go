@@ -12,6 +12,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,9 @@ const InfoAnnotation = "app.terraform.io/lock-info"
 
 // ErrNoInfo says that a lock is held but nothing tells by whom.
 var ErrNoInfo = errors.New("no lock info")
+
+// ErrOtherInfo says that the lock info has another ID than the holder.
+var ErrOtherInfo = errors.New("the lock info is that of another lock")
 
 // Getter reads Leases of one namespace. The typed client's LeaseInterface and kube.Leases are one.
 type Getter interface {
@@ -43,15 +47,15 @@ type Lock struct {
 	// both runtimes a lock that they can neither take nor release. Release with an empty ID repairs it.
 	EmptyHolder bool
 
-	Info    Info  // describes the holder; zero when the lock is free or InfoErr is not nil
-	InfoErr error // why a held lock has no Info; matches ErrNoInfo when there is none at all
+	Info    Info  // describes the holder; zero when the lock is free, only the ID when InfoErr is not nil
+	InfoErr error // why nothing tells who holds the lock; matches ErrNoInfo when there is no info at all
 
 	ResourceVersion string
 }
 
 // FromLease reads a lock; a nil Lease, one that does not exist, is a free lock. A holder that is the
-// empty string is no holder. Info that is missing or does not parse is reported in InfoErr: the lock
-// is held all the same.
+// empty string is no holder. Info that is missing, does not parse or is that of another lock (both
+// runtimes write one ID in both places) is reported in InfoErr: the lock is held all the same.
 func FromLease(lease *coordinationv1.Lease) Lock {
 	if lease == nil {
 		return Lock{}
@@ -62,21 +66,27 @@ func FromLease(lease *coordinationv1.Lease) Lock {
 		l.EmptyHolder = l.Holder == ""
 	}
 	if l.Held() {
-		l.Info, l.InfoErr = ParseInfo(lease.Annotations[InfoAnnotation])
+		l.Info, l.InfoErr = l.parse(lease.Annotations[InfoAnnotation])
 	}
 	return l
+}
+
+func (l Lock) parse(text string) (Info, error) {
+	info, err := ParseInfo(text)
+	if err == nil && info.ID != l.Holder {
+		err = fmt.Errorf("%w: %q", ErrOtherInfo, info.ID)
+	}
+	if err != nil {
+		return Info{ID: l.Holder}, err
+	}
+	return info, nil
 }
 
 // Held reports whether anybody holds the lock.
 func (l Lock) Held() bool { return l.Holder != "" }
 
-// ID is what has to be released: the ID of the lock info, else the holder. Empty when free.
-func (l Lock) ID() string {
-	if l.Info.ID != "" {
-		return l.Info.ID
-	}
-	return l.Holder
-}
+// ID is what has to be released. Empty when free.
+func (l Lock) ID() string { return l.Holder }
 
 // Version is the evidence recorded on a Job as `captf.io/state-lock-version`: unchanged afterwards
 // means that nobody took the lock in between. "none" when there is no Lease.

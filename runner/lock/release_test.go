@@ -33,7 +33,7 @@ func TestRelease(t *testing.T) {
 		"deleted between":  {lease: held(lockID, podName), before: onceBefore("update", func(a *api) { a.lease = nil }), want: lock.Unlock{Outcome: lock.AlreadyUnlocked}, calls: "get update"},
 		"taken between": {
 			lease: held(lockID, podName), before: onceBefore("update", func(a *api) { *a.lease.Spec.HolderIdentity = "other"; a.write(a.lease) }),
-			want: lock.Unlock{Outcome: lock.HeldByOther, Holder: withID(must[lock.Info](t)(lock.ParseInfo(infoJSON(lockID, podName))), "other")}, holder: "other", calls: "get update get",
+			want: lock.Unlock{Outcome: lock.HeldByOther, Holder: lock.Info{ID: "other"}}, holder: "other", calls: "get update get",
 		},
 		"server restarts": {lease: held(lockID, podName), before: failOnce("get", apierrors.NewServiceUnavailable("etcd")), want: lock.Unlock{Outcome: lock.Released}, calls: "get get update"},
 		"answer lost":     {lease: held(lockID, podName), before: onceThenFail("update", unlock), want: lock.Unlock{Outcome: lock.AlreadyUnlocked}, calls: "get update get"},
@@ -132,11 +132,6 @@ func TestReleaseEndsWithItsContext(t *testing.T) {
 
 func touch(a *api)  { a.write(a.lease) }
 func unlock(a *api) { a.lease.Spec.HolderIdentity = nil; a.write(a.lease) }
-
-func withID(info lock.Info, id string) lock.Info {
-	info.ID = id
-	return info
-}
 
 // onceBefore does something behind the caller's back, ahead of the first request of verb.
 func onceBefore(verb string, do func(*api)) func(string, *api) error {
