@@ -57,6 +57,9 @@ var texts = []struct {
 // a provider's error, it may be anybody's.
 var nameless = printed(`(?s)dial tcp.*` + unreachable)
 
+// aboutRegistry is how init names what it fetches. Its network failures read like those of a backend.
+var aboutRegistry = printed(`Failed to (query available provider packages|resolve provider packages|install provider|download module)|failed to request discovery document|module registry`)
+
 const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
 
 const diskFull = `no space left on device`
@@ -89,6 +92,8 @@ func Classify(exit Exit, output *Output, fetches bool) Failure {
 	switch {
 	case provider || changes:
 		return FailureProvider
+	case fetches && aboutRegistry().MatchString(own) && Transient(output):
+		return FailureRegistry
 	case nameless().MatchString(own):
 		return FailureBackend
 	case fetches && Transient(output):
