@@ -72,8 +72,20 @@ func commands() []command {
 	}
 }
 
-// Run runs one command and returns the exit code.
+// Run runs one command and returns the exit code, which is not 0 when a part of the
+// output got lost.
 func (a *App) Run(ctx context.Context, args []string) int {
+	own := *a
+	own.Out = &output{Writer: a.Out}
+	code := own.dispatch(ctx, args)
+	if err := own.written(); err != nil && code == exitOK {
+		fmt.Fprintf(a.Err, "statesrv: %s\n", err)
+		code = exitFailed
+	}
+	return code
+}
+
+func (a *App) dispatch(ctx context.Context, args []string) int {
 	if len(args) == 0 {
 		a.usage(a.Err)
 		return exitUsage

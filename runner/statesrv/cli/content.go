@@ -64,6 +64,9 @@ func (a *App) pull(ctx context.Context, args []string) error {
 	}
 	defer body.Close()
 	if _, err := io.Copy(a.Out, body); err != nil {
+		if lost := a.written(); lost != nil {
+			return lost
+		}
 		return fmt.Errorf("the output is not complete: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,11 +61,14 @@ func (o *options) parseAny(args []string) ([]string, error) {
 func (o *options) print(v any, table func()) error {
 	if o.output != "json" {
 		table()
-		return nil
+		return o.app.written()
 	}
 	e := json.NewEncoder(o.app.Out)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return cmp.Or(o.app.written(), err)
+	}
+	return nil
 }
 
 // refused tells a program of a refusal; a person is told by Run.

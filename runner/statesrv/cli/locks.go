@@ -31,7 +31,10 @@ func (a *App) lock(ctx context.Context, args []string) error {
 	if err := s.Lock(ctx, info); err != nil {
 		return o.refused(err)
 	}
-	return o.print(info, func() { fmt.Fprintln(a.Out, info.ID) })
+	if err := o.print(info, func() { fmt.Fprintln(a.Out, info.ID) }); err != nil {
+		return fmt.Errorf("the lock is taken, and its ID is %s; %w", info.ID, err)
+	}
+	return nil
 }
 
 // newLockID returns a random ID in the shape of the clients' own.
