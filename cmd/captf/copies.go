@@ -105,11 +105,11 @@ func (a *app) newBackupCommand() *cobra.Command {
 		Use: "backup OBJECT", Short: "Copy a state, so that it can be restored",
 		Args: which.args, ValidArgsFunction: a.completeObject,
 		RunE: func(c *cobra.Command, args []string) error {
-			cl, o, err := a.object(c.Context(), which, args)
+			cl, o, err := a.objectInCluster(c.Context(), which, args)
 			if err != nil {
 				return err
 			}
-			from, err := cl.chunks().Gather(c.Context(), cl.withCluster(c.Context(), o))
+			from, err := cl.chunks().Gather(c.Context(), o)
 			if err != nil {
 				return err
 			}

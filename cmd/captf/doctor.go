@@ -33,7 +33,7 @@ Nothing is changed. The exit code is 1 if a person is needed.`,
 			if err != nil {
 				return err
 			}
-			v := a.examine(c.Context(), cl, cl.withCluster(c.Context(), o))
+			v := a.examine(c.Context(), cl, o)
 			if err := a.print(out, v, func() error { return a.doctorText(v) }); err != nil || v.Healthy {
 				return err
 			}
@@ -99,10 +99,13 @@ type observed struct {
 
 // examine reads everything live, the lock before the leases and Jobs that explain it, and changes nothing.
 func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorView {
+	o, unknown := cl.withCluster(ctx, o)
 	seen := observed{object: o, name: a.name}
 	seen.state, seen.stateErr = cl.readState(ctx, o)
 	seen.lock, seen.lockErr = cl.checkLock(ctx, o)
-	seen.leases, seen.leasesErr = cl.leasesOf(ctx, o, a.now())
+	if seen.leasesErr = unknown; unknown == nil { // the cluster's lease may be held
+		seen.leases, seen.leasesErr = cl.leasesOf(ctx, o, a.now())
+	}
 	seen.runs, seen.runsErr = cl.Look(ctx, o)
 	seen.copies, seen.copiesErr = cl.copies().List(ctx, o)
 	v := doctorView{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -65,7 +66,7 @@ func (a *app) newStateDiffCommand() *cobra.Command {
 		Use: "diff SOURCE SOURCE", Short: "Compare two states, without a sensitive value",
 		Long: `Compare two states: the resources that were added, removed, moved and changed, attributes and outputs, serial and
 lineage. Values that are sensitive in either state are not shown. For SOURCE see state explain.`,
-		Args: exactArgs(2, "two SOURCEs"), ValidArgsFunction: a.completeSource,
+		Args: twoSources, ValidArgsFunction: a.completeSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := a.diff(c, flags, args[0], args[1])
 			if err != nil {
@@ -76,6 +77,13 @@ lineage. Values that are sensitive in either state are not shown. For SOURCE see
 	}
 	out.flags(c)
 	return c
+}
+
+func twoSources(c *cobra.Command, args []string) error {
+	if err := exactArgs(2, "two SOURCEs")(c, args); err != nil {
+		return err
+	}
+	return cmp.Or(checkSource(args[0]), checkSource(args[1]))
 }
 
 func (a *app) diff(c *cobra.Command, flags *sourceFlags, before, after string) (*explain.Difference, error) {

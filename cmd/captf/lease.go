@@ -67,11 +67,11 @@ func (a *app) showLeases(ctx context.Context, which *objectFlags, args []string)
 		}
 		return cl.allLeases(ctx, a.now())
 	}
-	cl, o, err := a.object(ctx, which, args)
+	cl, o, err := a.objectInCluster(ctx, which, args)
 	if err != nil {
 		return nil, err
 	}
-	return cl.leasesOf(ctx, cl.withCluster(ctx, o), a.now())
+	return cl.leasesOf(ctx, o, a.now())
 }
 
 func (a *app) leaseTable(views []leaseView) error {

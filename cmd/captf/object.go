@@ -126,6 +126,16 @@ func (a *app) object(ctx context.Context, f *objectFlags, args []string) (*clust
 	return cl, o, err
 }
 
+// objectInCluster is object with the object's cluster.
+func (a *app) objectInCluster(ctx context.Context, f *objectFlags, args []string) (*cluster, naming.Object, error) {
+	cl, o, err := a.object(ctx, f, args)
+	if err != nil {
+		return nil, o, err
+	}
+	o, err = cl.withCluster(ctx, o)
+	return cl, o, err
+}
+
 // find returns the object that t means. Its cluster is left open.
 func (cl *cluster) find(ctx context.Context, t target) (naming.Object, error) {
 	switch {
@@ -183,26 +193,32 @@ func (cl *cluster) findSuffix(ctx context.Context, suffix string) (naming.Object
 }
 
 // withCluster finds the object's cluster, where no flag gave it: the labels of its Jobs are what the library wrote, so
-// they count more than those of the state, which may be the ones at fault.
-func (cl *cluster) withCluster(ctx context.Context, o naming.Object) naming.Object {
+// they count more than those of the state, which may be the ones at fault. It stays open where nothing names it.
+func (cl *cluster) withCluster(ctx context.Context, o naming.Object) (naming.Object, error) {
 	if o.Cluster != "" {
-		return o
+		return o, nil
 	}
-	if runs, err := cl.client.BatchV1().Jobs(cl.namespace).List(ctx, listOptions(ownerSelector(o))); err == nil {
-		for _, job := range runs.Items {
-			if _, ours := naming.ParseJob(o, job.Name); ours {
-				o.Cluster = job.Labels[naming.LabelCluster]
-				return o
-			}
+	runs, err := cl.client.BatchV1().Jobs(cl.namespace).List(ctx, listOptions(ownerSelector(o)))
+	if err != nil {
+		return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: list jobs: %w", objectName(o), err)
+	}
+	for _, job := range runs.Items {
+		if _, ours := naming.ParseJob(o, job.Name); ours {
+			o.Cluster = job.Labels[naming.LabelCluster]
+			return o, nil
 		}
 	}
-	all, _ := cl.inventory(ctx) // without one the cluster stays open, and whatever needs it says so
-	for _, e := range all {
-		if e.suffix == naming.Suffix(o) {
+	found := map[string]*entry{}
+	for _, add := range []func(context.Context, map[string]*entry) error{cl.addSecrets, cl.addLeases} {
+		if err := add(ctx, found); err != nil {
+			return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: %w", objectName(o), err)
+		}
+		if e := found[cl.namespace+"/"+naming.Suffix(o)]; e != nil && e.object.Cluster != "" {
 			o.Cluster = e.object.Cluster
+			break
 		}
 	}
-	return o
+	return o, nil
 }
 
 // completeObject completes KIND/NAME.

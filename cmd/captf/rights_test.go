@@ -21,7 +21,7 @@ func TestRights(t *testing.T) {
 	for _, test := range []struct{ command, rights string }{
 		{"lock show tm/worker-0", "leases get; pods get"},
 		{"lease show", "leases get,list; jobs get,list; pods list"},
-		{"lease show tm/worker-0", "leases get,list; jobs get,list; pods list"},
+		{"lease show tm/worker-0", "secrets list; leases get,list; jobs get,list; pods list"},
 		{"state show tm/worker-0", "secrets get,list; jobs list"},
 		{"state pull tm/worker-0", "secrets get,list"},
 		{"state explain tm/worker-0", "secrets get,list"},
@@ -43,6 +43,23 @@ func TestRights(t *testing.T) {
 	after, err := c.Leases.Get(t.Context(), lease.Name, metav1.GetOptions{})
 	if err != nil || lock.FromLease(after).Held() {
 		t.Errorf("the lock is %+v, error %v; want it free", after, err)
+	}
+}
+
+// What may not be read is never told as nothing there.
+func TestForbiddenIsNotFree(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	for _, test := range []struct{ command, rights, says string }{
+		{"lease show tm/worker-0", "secrets list; leases get,list", "cannot list resource \"jobs\""},
+		{"lease show tm/worker-0", "leases get,list; jobs list", "cannot list resource \"secrets\""},
+		{"doctor tm/worker-0", "secrets get,list; leases get,list; pods get,list", "!!   lease   it cannot be looked at"},
+	} {
+		p := program{kubeconfig: kubetest.Shared(t).Kubeconfig(t, c.Object.Namespace, rules(test.rights))}
+		e := p.run(t, strings.Fields(test.command)...)
+		if all := e.out + e.err; e.code != 1 || !strings.Contains(all, test.says) || strings.Contains(all, "nothing keeps") {
+			t.Errorf("%s with %s: exit code %d\n%s", test.command, test.rights, e.code, all)
+		}
 	}
 }
 

@@ -41,6 +41,14 @@ func isObject(arg string) bool {
 	return err != nil
 }
 
+// checkSource refuses OBJECT@ without a copy: it is none of the state that is there now.
+func checkSource(arg string) error {
+	if isObject(arg) && strings.HasSuffix(arg, "@") {
+		return usagef("%q: want the serial or the name of a copy behind the @", arg)
+	}
+	return nil
+}
+
 // openAddress reads from a state server, with the credentials that its own client takes.
 func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, error) {
 	s, err := client.NewState(address, client.Options{
@@ -58,6 +66,9 @@ func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, e
 func (a *app) openObject(ctx context.Context, flags *sourceFlags, args []string) (io.ReadCloser, error) {
 	which, name := flags.objectFlags, ""
 	if len(args) == 1 {
+		if err := checkSource(args[0]); err != nil {
+			return nil, err
+		}
 		var object string
 		object, name, _ = strings.Cut(args[0], "@")
 		args = []string{object}
@@ -87,7 +98,9 @@ func (cl *cluster) source(ctx context.Context, o naming.Object, copyName string)
 		return state.Source{}, err
 	}
 	if len(set.Hidden) > 0 {
-		set.Object = cl.withCluster(ctx, o)
+		if set.Object, err = cl.withCluster(ctx, o); err != nil {
+			return state.Source{}, err
+		}
 		return state.Source{}, set.CheckLabels()
 	}
 	return set.Source(false), nil

@@ -117,11 +117,11 @@ func (a *app) newStateShowCommand() *cobra.Command {
 		Use: "show OBJECT", Short: "Show whether a state can be read, its serial, lineage and sizes",
 		Args: which.args, ValidArgsFunction: a.completeObject,
 		RunE: func(c *cobra.Command, args []string) error {
-			cl, o, err := a.object(c.Context(), which, args)
+			cl, o, err := a.objectInCluster(c.Context(), which, args)
 			if err != nil {
 				return err
 			}
-			v, err := cl.readState(c.Context(), cl.withCluster(c.Context(), o))
+			v, err := cl.readState(c.Context(), o)
 			if err != nil {
 				return err
 			}
