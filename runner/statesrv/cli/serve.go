@@ -40,6 +40,7 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	if s.protect, err = a.protect(opts); err != nil {
 		return err
 	}
+	s.warnOpenFiles()
 	st, closeStore, err := openStore(ctx, opts.store, a.Getenv)
 	if err != nil {
 		return err
