@@ -6,7 +6,7 @@
 //
 // A command that takes a state takes ADDRESS, http://HOST:PORT/states/NAME with
 // "/" in NAME as "%2F", or --data DIR NAME to work on a directory without a server,
-// also while one is running on it. How to reach a server comes from the environment:
+// also while one is running on it. The command ls takes http://HOST:PORT. How to reach a server comes from the environment:
 // STATESRV_USERNAME, STATESRV_PASSWORD, STATESRV_CA_FILE, STATESRV_CERT_FILE and
 // STATESRV_KEY_FILE, or, where those are not set, from the backend's own TF_HTTP_*
 // variables.
@@ -63,7 +63,7 @@ func commands() []command {
 		{"events", "ADDRESS", "list what happened, oldest first; -f follows", (*App).events},
 		{"restore", "ADDRESS --version K", "make an old version the current one", (*App).restore},
 		{"force-unlock", "ADDRESS --id ID", "break a lock whose holder is gone", (*App).forceUnlock},
-		{"ls", "ADDRESS", "list the states", (*App).list},
+		{"ls", "SERVER", "list the states", (*App).list},
 		{"copy", "FROM TO", "bring all states of one store to another, with their history", (*App).copy},
 		{"diff", "ADDRESS A B", "compare two versions; sensitive values are not shown", (*App).diff},
 		{"explain", "FILE|ADDRESS", "tell what is in a state, and what to check before it is changed", (*App).explain},
@@ -110,6 +110,7 @@ func (a *App) usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-32s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
 	}
 	fmt.Fprintln(w, "\nADDRESS is http://HOST:PORT/states/NAME, or --data DIR NAME without a server."+
+		"\nSERVER is http://HOST:PORT, or --data DIR."+
 		"\nstatesrv COMMAND -h shows the options. Exit codes: 0 done, 1 refused or failed, 2 usage.")
 }
 

@@ -42,7 +42,10 @@ type pager struct {
 func (o *options) pages(ctx context.Context, args []string) (pager, error) {
 	if o.data == "" {
 		if len(args) != 1 {
-			return pager{}, usagef("takes one address, or --data DIR")
+			return pager{}, usagef("takes one address, http://HOST:PORT, or --data DIR")
+		}
+		if _, err := client.NewState(args[0], client.Options{}); err == nil {
+			return pager{}, usagef("%s is the address of a state: give that of the server, http://HOST:PORT; status shows one state", args[0])
 		}
 		conn, err := o.app.connection()
 		if err != nil {
