@@ -98,15 +98,15 @@ func (c *cluster) copies() backup.Store {
 	return backup.Store{Secrets: c.client.CoreV1().Secrets(c.namespace)}
 }
 
-// withAdvice adds the way out to errors of the cluster that have one.
-func withAdvice(err error) error {
+// withAdvice adds the way out to errors of the cluster that have one. page has the rights that the command needs.
+func withAdvice(err error, page string) error {
 	var dial *url.Error
 	var refusal *statesrv.Refusal
 	switch {
 	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
 		return fmt.Errorf("%w (set STATESRV_USERNAME and STATESRV_PASSWORD)", err)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%w (the rights that each command needs are in docs/captf.md)", err)
+		return fmt.Errorf("%w (the rights that the command needs are in %s)", err, page)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%w (the cluster does not know you: look at kubectl auth whoami, and log in again)", err)
 	case errors.As(err, &dial) && unreachable(dial):

@@ -41,7 +41,7 @@ func (a *app) newLaunchCommand() *cobra.Command {
 // exitLaunch has the exit codes of captf-runner run, which are not those of the other commands.
 func (a *app) exitLaunch(c *cobra.Command, e cli.Exit) int {
 	if e.Err != nil {
-		fmt.Fprintf(a.streams.ErrOut, "%s: %s\n", c.CommandPath(), table.Printable(withAdvice(e.Err).Error()))
+		fmt.Fprintf(a.streams.ErrOut, "%s: %s\n", c.CommandPath(), table.Printable(withAdvice(e.Err, "docs/launch.md").Error()))
 	}
 	if e.Code == result.ExitUsage {
 		fmt.Fprintf(a.streams.ErrOut, "usage: %s\n", c.UseLine())

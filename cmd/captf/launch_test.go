@@ -42,7 +42,9 @@ func TestLaunch(t *testing.T) {
 
 	p.run(t, "launch", "apply", "tc/prod").want(t, 2, "captf launch apply: --image is missing", "usage: captf launch apply KIND/NAME")
 	p.run(t, "launch", "apply", "--nonsense").want(t, 2, "nonsense")
-	p.run(t, "launch", "attach", "nothing").want(t, 3, `"nothing" not found`)
+	p.run(t, "launch", "attach", "nothing").want(t, 1, `"nothing" not found`)
+	stranger := program{kubeconfig: server.Kubeconfig(t, namespace, nil)}
+	stranger.run(t, "launch", "apply", "tc/prod", "--image", "module", "-f", dir).want(t, 1, "forbidden", "the rights that the command needs are in docs/launch.md")
 	p.run(t, "launch", "apply", "tc/prod", "--image", "module", "-f", dir, "--dry-run").want(t, 0, "kind: Job")
 	job := launched("apply")
 	end := jobtest.Succeeded

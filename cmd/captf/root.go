@@ -109,7 +109,7 @@ func (a *app) exit(c *cobra.Command, err error) int {
 		fmt.Fprintf(a.streams.ErrOut, "%s: %s\nusage: %s\n", c.CommandPath(), table.Printable(err.Error()), c.UseLine())
 		return exitUsage
 	}
-	fmt.Fprintf(a.streams.ErrOut, "%s: %s\n", c.CommandPath(), table.Printable(withAdvice(err).Error()))
+	fmt.Fprintf(a.streams.ErrOut, "%s: %s\n", c.CommandPath(), table.Printable(withAdvice(err, "docs/captf.md").Error()))
 	return exitFailed
 }
 

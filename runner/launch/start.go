@@ -86,7 +86,7 @@ func (p *pass) findBackup(ctx context.Context, o *Order) error {
 		o.Chunks, o.Resources = set.Secrets(), content.Summary.Resources
 		return nil
 	}
-	return fmt.Errorf("there is no backup or rescue set %q", want.Set)
+	return fmt.Errorf("there is no backup or rescue set %q: captf state backups lists what there is", want.Set)
 }
 
 // enter asks for the leases, and reports the wait when they are not to be had.

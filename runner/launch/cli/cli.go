@@ -59,12 +59,16 @@ func usagef(format string, args ...any) error {
 	return Exit{Code: result.ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// failed gives an error that has no code the one for "try again later", since what it tells of is the API server's.
+// failed gives an error that has no code one: time helps when the API server does not answer, and not when it says
+// that something is forbidden or not there.
 func failed(err error) error {
-	if err == nil || errors.As(err, new(Exit)) {
+	switch {
+	case err == nil || errors.As(err, new(Exit)):
 		return err
+	case passing(err) || errors.Is(err, context.Canceled):
+		return Exit{Code: result.ExitRetry, Err: err}
 	}
-	return Exit{Code: result.ExitRetry, Err: err}
+	return Exit{Code: result.ExitFailed, Err: err}
 }
 
 // about says what each operation is for.

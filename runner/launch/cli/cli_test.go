@@ -97,27 +97,35 @@ func TestExitCodes(t *testing.T) {
 // A plan prints its hash, and an apply hands it to the runner.
 func TestPlanAndApprove(t *testing.T) {
 	term := setUp(t)
+	hash := "p2:" + strings.Repeat("a1", 32)
 	ended := term.begin(term.args("plan")...)
-	term.end(jobtest.End{Message: `{"version":1,"op":"plan","error":null,"plan":{"hash":"p2:abc","create":1,"update":0,"delete":0,"resources":[{"address":"a.b","action":"create"}]}}`})
+	term.end(jobtest.End{Message: `{"version":1,"op":"plan","error":null,"plan":{"hash":"` + hash + `","create":1,"update":0,"delete":0,"resources":[{"address":"a.b","action":"create"}]}}`})
 	term.code(ended, 0)
 	term.says(term.err, "plan: 1 to create, 0 to update", "create a.b")
-	if term.out.String() != "p2:abc\n" {
+	if term.out.String() != hash+"\n" {
 		t.Errorf("printed %q, want the hash", term.out)
 	}
-	ended = term.begin(term.args("apply", "--approve", "p2:abc")...)
+	ended = term.begin(term.args("apply", "--approve", hash)...)
 	job := term.end(applied())
 	term.code(ended, 0)
 	made, err := term.client.BatchV1().Jobs(term.namespace).Get(t.Context(), job, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if args := made.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--expect-plan=p2:abc") {
+	if args := made.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, "--expect-plan="+hash) {
 		t.Errorf("arguments %v", args)
 	}
 	key, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), launch.DefaultPlanKey, metav1.GetOptions{})
 	if err != nil || len(key.Data["key"]) != 32 {
 		t.Errorf("the plan key: %v", err)
 	}
+}
+
+// What the same command line will come to again is a failure.
+func TestPermanentErrors(t *testing.T) {
+	term := setUp(t)
+	term.must(1, term.args("restore", "--backup", "nosuch")...)
+	term.says(term.err, `no backup or rescue set "nosuch": captf state backups`)
 }
 
 func TestDestroy(t *testing.T) {
@@ -150,7 +158,7 @@ func TestDetachAndAttach(t *testing.T) {
 	term.clear()
 	term.must(0, "attach", job) // its books are closed
 	term.says(term.err, "apply succeeded: 2 added")
-	term.must(3, "attach", "nothing")
+	term.must(1, "attach", "nothing")
 }
 
 // A Job that a controller started is booked for its object: the state is adopted.

@@ -125,7 +125,7 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 		f.say("nothing is left of the state")
 		return true, nil
 	case d.Action == launch.Idle && f.job != "":
-		return true, fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)
+		return true, Exit{Code: result.ExitRetry, Err: fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)}
 	}
 	return false, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 )
 
 const outputJSON = "json"
+
+// planHash is the form of plan.Hash.
+var planHash = regexp.MustCompile(`^p2:[0-9a-f]{64}$`)
 
 // options are the flags of one operation.
 type options struct {
@@ -91,6 +95,8 @@ func (o *options) validate() error {
 		return usagef("--output-name is for --module: a rendered root declares its own outputs")
 	case o.op == naming.Restore && o.backup == "":
 		return usagef("--backup is missing: captf state backups KIND/NAME lists the backups and rescue sets")
+	case o.approve != "" && !planHash.MatchString(o.approve):
+		return usagef("--approve %q: want the hash that launch plan printed, p2: and 64 hex digits", o.approve)
 	case o.output != "" && o.output != outputJSON:
 		return usagef("-o %q: want json", o.output)
 	case !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, o.pullPolicy):
