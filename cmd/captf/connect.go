@@ -105,6 +105,8 @@ func withAdvice(err error, page string) error {
 	switch {
 	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
 		return fmt.Errorf("%w (set STATESRV_USERNAME and STATESRV_PASSWORD)", err)
+	case errors.As(err, new(serverError)):
+		return err
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w (the rights that the command needs are in %s)", err, page)
 	case apierrors.IsUnauthorized(err):

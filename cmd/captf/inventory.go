@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ type entry struct {
 	object naming.Object // as labels say
 	// chunks are the Secrets of its state, without their data.
 	chunks []metav1.PartialObjectMetadata
-	copies int // Secrets of backups and rescue sets
+	copies map[string]bool // backups and rescue sets, by the name of the first Secret
 	lock   *coordinationv1.Lease
 	run    *coordinationv1.Lease
 }
@@ -55,7 +56,7 @@ func entryOf(found map[string]*entry, namespace, suffix string, marks map[string
 	key := namespace + "/" + suffix
 	e := found[key]
 	if e == nil {
-		e = &entry{suffix: suffix, object: naming.Object{Namespace: namespace}}
+		e = &entry{suffix: suffix, object: naming.Object{Namespace: namespace}, copies: map[string]bool{}}
 		found[key] = e
 	}
 	if e.object.Kind == "" {
@@ -86,7 +87,8 @@ func (cl *cluster) addSecrets(ctx context.Context, found map[string]*entry) erro
 
 func addSecret(found map[string]*entry, s metav1.PartialObjectMetadata) {
 	if suffix := s.Labels[naming.LabelCopySuffix]; suffix != "" {
-		entryOf(found, s.Namespace, suffix, s.Labels).copies++
+		name, _, _ := strings.Cut(s.Name, "-part-")
+		entryOf(found, s.Namespace, suffix, s.Labels).copies[name] = true
 		return
 	}
 	suffix, ok := suffixOf(s.Name)

@@ -23,7 +23,7 @@ type listView struct {
 	Cluster   string       `json:"cluster,omitempty"`
 	Suffix    string       `json:"suffix"`
 	Secrets   int          `json:"secrets"`
-	Backups   int          `json:"backupSecrets"`
+	Backups   int          `json:"backups"` // and rescue sets
 	Lock      lock.Verdict `json:"lock"`
 	Job       string       `json:"job,omitempty"` // the holder of the run lease
 	Created   *time.Time   `json:"created,omitempty"`
@@ -81,7 +81,7 @@ func (cl *cluster) in(namespace string) *cluster {
 
 func (cl *cluster) viewEntry(ctx context.Context, e *entry, read bool) (listView, error) {
 	v := listView{
-		Namespace: e.object.Namespace, Cluster: e.object.Cluster, Suffix: e.suffix, Secrets: len(e.chunks), Backups: e.copies, Created: e.created(),
+		Namespace: e.object.Namespace, Cluster: e.object.Cluster, Suffix: e.suffix, Secrets: len(e.chunks), Backups: len(e.copies), Created: e.created(),
 	}
 	if e.run != nil {
 		v.Job = lease.FromLease(e.run).Job

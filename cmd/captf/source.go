@@ -59,8 +59,17 @@ func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, e
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return s.Pull(ctx, 0)
+	doc, err := s.Pull(ctx, 0)
+	if err != nil {
+		return nil, serverError{err}
+	}
+	return doc, nil
 }
+
+// serverError is one of a state server: no advice on a cluster fits it.
+type serverError struct{ error }
+
+func (e serverError) Unwrap() error { return e.error }
 
 // openObject opens the state of OBJECT, or a copy of it for OBJECT@COPY.
 func (a *app) openObject(ctx context.Context, flags *sourceFlags, args []string) (io.ReadCloser, error) {

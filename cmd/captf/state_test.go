@@ -215,6 +215,17 @@ func TestStateList(t *testing.T) {
 	p.run(t, "state", "show", "tc/"+long.Name).want(t, 0, "False StateCorrupt")
 }
 
+// A copy in several Secrets is one backup.
+func TestInventoryCountsCopies(t *testing.T) {
+	found := map[string]*entry{}
+	for _, name := range []string{naming.BackupSecret("s", 1, 0), naming.BackupSecret("s", 1, 1), naming.BackupSecret("s", 2, 0)} {
+		addSecret(found, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{naming.LabelCopySuffix: "s"}}})
+	}
+	if got := len(found["/s"].copies); got != 2 {
+		t.Errorf("%d copies, want 2", got)
+	}
+}
+
 func TestRescueSetIsListedAndCompared(t *testing.T) {
 	t.Parallel()
 	c := statetest.New(t, kubetest.Shared(t))

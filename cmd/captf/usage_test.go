@@ -34,6 +34,7 @@ func TestUsage(t *testing.T) {
 		{"lock show td/a", 2, `kind "td" is unknown`},
 		{"lock show tm/", 2, "is not KIND/NAME"},
 		{"state pull tm/a@ --server http://127.0.0.1:1", 2, `"tm/a@": want the serial or the name of a copy behind the @`},
+		{"state explain http://127.0.0.1:1/states/a", 1, "connection refused"},
 		{"state explain tm/a@ --server http://127.0.0.1:1", 2, "behind the @"},
 		{"state diff tm/a tm/a@ --server http://127.0.0.1:1", 2, "behind the @"},
 		{"lock show tm/A_b --server http://127.0.0.1:1", 2, "is not a DNS subdomain"},
@@ -48,7 +49,11 @@ func TestUsage(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
-			program{}.run(t, strings.Fields(c.args)...).want(t, c.code, c.want)
+			e := program{}.run(t, strings.Fields(c.args)...)
+			e.want(t, c.code, c.want)
+			if strings.Contains(c.args, "/states/") && strings.Contains(e.err, "cluster") {
+				t.Errorf("it speaks of a cluster: %s", e.err)
+			}
 		})
 	}
 }

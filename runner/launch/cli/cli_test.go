@@ -128,6 +128,22 @@ func TestPermanentErrors(t *testing.T) {
 	term.says(term.err, `no backup or rescue set "nosuch": captf state backups`)
 }
 
+// A state that cannot be read is a person's, and its reason is named once.
+func TestRefusal(t *testing.T) {
+	term := setUp(t)
+	if err := term.kubelet.WriteState(t.Context(), 1, "{"); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"--detach", "--dry-run"} {
+		term.clear()
+		term.must(4, term.args("apply", more)...)
+		term.says(term.err, "StateCorrupt: ")
+		if n := strings.Count(term.err.String(), "StateCorrupt"); n != 1 {
+			t.Errorf("the reason stands there %d times: %s", n, term.err)
+		}
+	}
+}
+
 func TestDestroy(t *testing.T) {
 	term := setUp(t)
 	term.must(0, term.args("destroy")...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -120,7 +121,7 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 	case d.Action == launch.Wait:
 		f.once("%s: %s", d.Reason, d.Message)
 	case d.Action == launch.Refuse:
-		return true, Exit{Code: refusal(d.Reason), Err: fmt.Errorf("%s: %s", d.Reason, d.Message)}
+		return true, Exit{Code: refusal(d.Reason), Err: refused(d)}
 	case d.Action == launch.Cleanup && r.Gone:
 		f.say("nothing is left of the state")
 		return true, nil
@@ -128,6 +129,11 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 		return true, Exit{Code: result.ExitRetry, Err: fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)}
 	}
 	return false, nil
+}
+
+// refused names the reason once: the message about a state begins with it.
+func refused(d launch.Decision) error {
+	return fmt.Errorf("%s: %s", d.Reason, strings.TrimPrefix(d.Message, d.Reason+": "))
 }
 
 func refusal(reason string) int {
@@ -201,7 +207,7 @@ func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object) e
 		return err
 	}
 	if job == nil {
-		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %s: %s", d.Reason, d.Message)}
+		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %w", refused(d))}
 	}
 	text, err := yaml.Marshal(job)
 	if err != nil {
