@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/store/memory"
 )
 
 func onlyBodies(t *testing.T, state string) {
@@ -101,4 +102,29 @@ func TestFirstWriteInterrupted(t *testing.T) {
 	}
 	mustWrite(t, states, "s", "", doc(0, "l"))
 	wantFile(t, state, "versions/000001.tfstate", doc(0, "l"))
+}
+
+// A copy to a directory that was interrupted leaves versions without a head. Nobody
+// can use such a state, and copying again completes it.
+func TestInterruptedCopyIsNoState(t *testing.T) {
+	from := statesrv.NewStates(memory.New(), statesrv.Rules{})
+	for i := range 3 {
+		mustWrite(t, from, "s", "", doc(i, "l"))
+	}
+	disk := openDir(t, t.TempDir())
+	broken := &failing{Store: disk}
+	broken.left.Store(2)
+	if err := statesrv.Copy(t.Context(), from, statesrv.NewStates(broken, statesrv.Rules{}), statesrv.CopyOptions{}); err == nil {
+		t.Fatal("the copy was not interrupted")
+	}
+	to := statesrv.NewStates(disk, statesrv.Rules{})
+	if _, err := to.Write(t.Context(), "s", statesrv.WriteRequest{Body: []byte(doc(9, "m"))}); err == nil {
+		t.Error("half a copy was written to")
+	}
+	if err := statesrv.Copy(t.Context(), from, to, statesrv.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(to.Read(t.Context(), "s")); got != doc(2, "l") || err != nil {
+		t.Errorf("the copy is %q, %v", got, err)
+	}
 }
