@@ -162,17 +162,22 @@ func (d *differ) keepOutput(name string, o rawOutput) {
 	d.learnOutput(name, o)
 }
 
-func (d *differ) learnOutput(name string, o rawOutput) {
+func (d *differ) learnOutput(name string, o rawOutput) { d.redact.Add(o.secrets(name)...) }
+
+// secrets lists the texts of an output to hide wherever they stand.
+func (o rawOutput) secrets(name string) []string {
 	var value any
 	if decode(o.Value, &value) != nil {
-		return // it was read before, so it can be decoded
+		return nil // it was read before, so it can be decoded
 	}
+	var all []string
 	leaves(value, nil, func(p path, leaf any) {
 		text := leafText(leaf)
 		if o.Sensitive || (redact.SecretName(name) || p.secret()) && len(text) >= namedLength {
-			d.redact.Add(text)
+			all = append(all, text)
 		}
 	})
+	return all
 }
 
 func (d *differ) compareOutput(name string, after rawOutput) {
@@ -254,14 +259,6 @@ func (d *Difference) sort() {
 	slices.SortFunc(d.Moved, func(a, b Moved) int { return strings.Compare(a.To, b.To) })
 	slices.SortFunc(d.Changed, func(a, b Change) int { return byKey(a.Reference, b.Reference) })
 	slices.SortFunc(d.Outputs, func(a, b Value) int { return strings.Compare(a.Path, b.Path) })
-}
-
-// hide replaces in all values the secrets that both states told of.
-func (d *differ) hide() {
-	for _, c := range d.Changed {
-		d.hideIn(c.Attributes)
-	}
-	d.hideIn(d.Outputs)
 }
 
 func (d *differ) hideIn(values []Value) {

@@ -9,14 +9,14 @@
 //
 // # What is never shown
 //
-// Read shows no value at all. Diff shows values, but none that one of the two states marks as sensitive
+// Read shows no value at all, and no sensitive value that stands in a key. Diff shows values, but none that one of the two states marks as sensitive
 // (sensitive_attributes, or a sensitive output), none whose name or resource type says that it is a secret
 // (redact.SecretName), none that a provider keeps for itself, and not the text of any of them inside
-// another value.
+// another value or a key.
 //
 // # Memory
 //
-// Read keeps the names in a state and one resource at a time. Diff keeps the instances of the first state,
+// Read keeps the names and the secrets in a state, and one resource at a time. Diff keeps the instances of the first state,
 // and of the second one resource at a time.
 package explain
 

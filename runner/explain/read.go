@@ -17,7 +17,11 @@ import (
 // version 4, or too large; or it is that of r.
 func Read(r io.Reader) (*Document, error) {
 	d := &Document{}
-	v := &visitor{resource: d.addResource, output: d.addOutput}
+	known := redact.New()
+	v := &visitor{
+		resource: func(raw rawResource) error { return d.addResource(raw, known) },
+		output:   func(name string, o rawOutput) { d.addOutput(name, o, known) },
+	}
 	if err := v.walk(r); err != nil {
 		return nil, err
 	}
@@ -28,7 +32,7 @@ func Read(r io.Reader) (*Document, error) {
 		d.FormatVersion = *h.version
 	}
 	if d.Encryption == nil {
-		d.finish(h)
+		d.finish(h, known)
 	}
 	d.NextWrite = d.nextWrite()
 	d.Advice = d.advice()
@@ -36,7 +40,7 @@ func Read(r io.Reader) (*Document, error) {
 }
 
 // finish derives what needs the whole state.
-func (d *Document) finish(h header) {
+func (d *Document) finish(h header, known *redact.Redactor) {
 	for _, c := range h.checks {
 		d.Checks = append(d.Checks, Check{Address: c.Addr, Status: c.Status})
 	}
@@ -44,6 +48,7 @@ func (d *Document) finish(h header) {
 	slices.SortFunc(d.Outputs, func(a, b Output) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(d.Sensitive, func(a, b Sensitive) int { return cmp.Compare(a.Address, b.Address) })
 	d.neededBy()
+	d.hide(known)
 	d.Modules = d.count(func(r Resource) string { return cmp.Or(r.Module, rootModule) })
 	d.Types = d.count(func(r Resource) string { return r.Type })
 	d.Providers = d.count(func(r Resource) string { return r.Provider })
@@ -53,7 +58,7 @@ func (d *Document) finish(h header) {
 // rootModule stands for the module without a name.
 const rootModule = "(root)"
 
-func (d *Document) addResource(raw rawResource) error {
+func (d *Document) addResource(raw rawResource, known *redact.Redactor) error {
 	r := Resource{
 		Address: raw.address(), Module: raw.Module, Mode: raw.Mode, Type: raw.Type, Name: raw.Name,
 		Provider: providerName(raw.Provider), Instances: []Instance{},
@@ -70,7 +75,7 @@ func (d *Document) addResource(raw rawResource) error {
 		for _, dependency := range i.Dependencies {
 			needs[dependency] = true
 		}
-		found, err := sensitiveIn(raw, i, address)
+		found, err := sensitiveIn(raw, i, address, known)
 		if err != nil {
 			return err
 		}
@@ -81,7 +86,7 @@ func (d *Document) addResource(raw rawResource) error {
 	return nil
 }
 
-func sensitiveIn(r rawResource, i rawInstance, address string) ([]Sensitive, error) {
+func sensitiveIn(r rawResource, i rawInstance, address string, known *redact.Redactor) ([]Sensitive, error) {
 	g, err := newGuard(r, i)
 	if err != nil {
 		return nil, err
@@ -90,10 +95,12 @@ func sensitiveIn(r rawResource, i rawInstance, address string) ([]Sensitive, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: attributes: %w", address, err)
 	}
+	known.Add(g.secrets(values)...)
 	return g.sensitive(address, values), nil
 }
 
-func (d *Document) addOutput(name string, o rawOutput) {
+func (d *Document) addOutput(name string, o rawOutput, known *redact.Redactor) {
+	known.Add(o.secrets(name)...)
 	d.Outputs = append(d.Outputs, Output{Name: name, Type: compact(o.Type), Sensitive: o.Sensitive})
 	switch {
 	case o.Sensitive:
