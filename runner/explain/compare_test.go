@@ -125,10 +125,10 @@ func TestDiffHidesOutputs(t *testing.T) {
 func TestDiffHidesASensitiveOutputInOtherValues(t *testing.T) {
 	output := `"o":{"value":"hunter2-hunter2","type":"string","sensitive":true}`
 	attribute := func(text string) string {
-		return resource("x_y", `"attributes":{"user_data":"`+text+` hunter2-hunter2"}`)
+		return resource("x_y", `"attributes":{"motd":"`+text+` hunter2-hunter2"}`)
 	}
 	d := diff(t, document("1", "a", attribute("login"), output), document("2", "a", attribute("logout"), output))
-	want := []Value{{Path: "user_data", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)}}
+	want := []Value{{Path: "motd", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)}}
 	if diff := cmp.Diff(want, d.Changed[0].Attributes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -173,7 +173,7 @@ func (o rawOutput) secrets(name string) []string {
 	var all []string
 	leaves(value, nil, func(p path, leaf any) {
 		text := leafText(leaf)
-		if o.Sensitive || (redact.SecretName(name) || p.secret()) && len(text) >= namedLength {
+		if o.Sensitive || (secretName(name) || p.secret() || secretValue(leaf)) && len(text) >= namedLength {
 			all = append(all, text)
 		}
 	})
@@ -202,7 +202,7 @@ func outputValue(name string, before, after *rawOutput) Value {
 		return &s
 	}
 	v := Value{Path: name, Action: action(before != nil, after != nil)}
-	v.Sensitive = redact.SecretName(name) || before != nil && before.hides() || after != nil && after.hides()
+	v.Sensitive = secretName(name) || before != nil && before.hides() || after != nil && after.hides()
 	if !v.Sensitive {
 		v.Before, v.After = text(before), text(after)
 	}
@@ -213,7 +213,7 @@ func outputValue(name string, before, after *rawOutput) Value {
 func (o rawOutput) hides() bool {
 	var value any
 	hidden := o.Sensitive || decode(o.Value, &value) != nil
-	leaves(value, nil, func(p path, _ any) { hidden = hidden || p.secret() })
+	leaves(value, nil, func(p path, leaf any) { hidden = hidden || p.secret() || secretValue(leaf) })
 	return hidden
 }
 

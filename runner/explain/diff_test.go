@@ -82,9 +82,9 @@ func checkChanges(t *testing.T, w workdir, d *Difference) {
 		{Reference: second, Attributes: []Value{{Path: "content", Action: Changed, Before: ptr(`"one"`), After: ptr(`"two"`)}}},
 		{Reference: data, Attributes: []Value{
 			{Path: "input.closed", Action: Changed, Sensitive: true},
-			{Path: "input.user_data", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)},
+			{Path: "input.motd", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)},
 			{Path: "output.closed", Action: Changed, Before: ptr(`"(sensitive)"`), After: ptr(`"(sensitive)"`)},
-			{Path: "output.user_data", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)},
+			{Path: "output.motd", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)},
 		}},
 	}
 	ofRoot := cmpopts.IgnoreSliceElements(func(c Change) bool { return strings.HasPrefix(c.Address, "module.") })

@@ -11,7 +11,8 @@
 //
 // Read shows no value at all, and no sensitive value that stands in a key. Diff shows values, but none that one of the two states marks as sensitive
 // (sensitive_attributes, or a sensitive output), none whose name or resource type says that it is a secret
-// (redact.SecretName), none that a provider keeps for itself, and not the text of any of them inside
+// (redact.SecretName, and more names that are secret in a state), none that looks like one (a private key in PEM, a URL or
+// connection string with a password), none that a provider keeps for itself, and not the text of any of them inside
 // another value or a key.
 //
 // # Memory
@@ -102,7 +103,7 @@ type Output struct {
 // The reasons for which a value counts as sensitive.
 const (
 	Marked = "marked" // the state says so
-	Named  = "named"  // the name of the attribute, or the type of its resource, says so
+	Named  = "named"  // the name of the attribute, the type of its resource, or the look of the value says so
 )
 
 // Sensitive is where the state has a sensitive value.

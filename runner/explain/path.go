@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/captf/captf-runner/runner/redact"
 )
 
 // path leads to a value in an instance's attributes: texts as JSON has them, "name" or 0.
@@ -64,7 +62,7 @@ func (p path) within(prefix path) bool {
 
 // secret reports whether a name on the way says that the value is a secret.
 func (p path) secret() bool {
-	return slices.ContainsFunc(p, func(s step) bool { return !s.index && redact.SecretName(s.key) })
+	return slices.ContainsFunc(p, func(s step) bool { return !s.index && secretName(s.key) })
 }
 
 // markedPaths reads sensitive_attributes.

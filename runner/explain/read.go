@@ -105,7 +105,7 @@ func (d *Document) addOutput(name string, o rawOutput, known *redact.Redactor) {
 	switch {
 	case o.Sensitive:
 		d.Sensitive = append(d.Sensitive, Sensitive{Address: "output." + name, Why: Marked})
-	case redact.SecretName(name):
+	case secretName(name), len(o.Value) > 0 && o.hides():
 		d.Sensitive = append(d.Sensitive, Sensitive{Address: "output." + name, Why: Named})
 	}
 }

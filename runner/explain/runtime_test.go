@@ -109,7 +109,7 @@ resource "probe_file" "second" {
   delay    = probe_file.first.id == "" ? "1s" : "0s"
 }
 resource "terraform_data" "nested" {
-  input = { open = var.nested.open, closed = sensitive(var.nested.closed), password = "swordfish-0", user_data = "login swordfish-0" }
+  input = { open = var.nested.open, closed = sensitive(var.nested.closed), password = "swordfish-0", motd = "login swordfish-0" }
 }
 module "child" {
   count  = 2

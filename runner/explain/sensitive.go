@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/captf/captf-runner/runner/redact"
 )
 
 // guard knows which attributes of an instance hold secrets.
@@ -21,7 +19,7 @@ func newGuard(r rawResource, i rawInstance) (guard, error) {
 	if err != nil {
 		return guard{}, fmt.Errorf("%s: %w", i.address(r.address()), err)
 	}
-	return guard{marked: marked, whole: redact.SecretName(r.Type)}, nil
+	return guard{marked: marked, whole: secretName(r.Type)}, nil
 }
 
 // join is the guard for what is secret to one of the two.
@@ -47,17 +45,17 @@ func (g guard) hides(p path) bool {
 // hidesBelow reports whether there is a secret in the value at p.
 func (g guard) hidesBelow(p path, value any) bool {
 	found := false
-	leaves(value, p, func(p path, _ any) { found = found || g.hides(p) })
+	leaves(value, p, func(p path, leaf any) { found = found || g.hides(p) || secretValue(leaf) })
 	return found
 }
 
 // sensitive lists where the instance has secrets. Null and "" are none.
 func (g guard) sensitive(address string, attributes any) []Sensitive {
 	found := map[string]string{}
-	leaves(attributes, nil, func(p path, _ any) {
+	leaves(attributes, nil, func(p path, leaf any) {
 		if prefix, ok := g.mark(p); ok {
 			found[prefix.String()] = Marked
-		} else if p.secret() {
+		} else if p.secret() || secretValue(leaf) {
 			found[p.String()] = Named
 		}
 	})
@@ -80,7 +78,7 @@ func (g guard) secrets(attributes any) []string {
 	var all []string
 	leaves(attributes, nil, func(p path, value any) {
 		text := leafText(value)
-		if _, marked := g.mark(p); marked || p.secret() && len(text) >= namedLength {
+		if _, marked := g.mark(p); marked || (p.secret() || secretValue(value)) && len(text) >= namedLength {
 			all = append(all, text)
 		}
 	})
