@@ -29,7 +29,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	}
 	defer conn.Close()
 	body := stateOf(1)
-	fmt.Fprintf(conn, "POST /states/s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+	fmt.Fprintf(conn, "POST /states/s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 	answers := bufio.NewReader(conn)
 	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("%q, %v; want the server to ask for the body", line, err)

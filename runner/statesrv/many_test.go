@@ -168,7 +168,9 @@ func TestLargeStatesAtOnce(t *testing.T) {
 	close(stop)
 	watch.Wait()
 	t.Logf("at most %d MiB of heap in use", most.Load()>>20)
-	if most.Load() > 9*size+100<<20 { // the test's own copy, four bodies, and as much again until the collector runs
+	// The test's own copy, four bodies, and as much again until the collector runs, which may be late on a busy machine. All
+	// bodies at once, without what it takes to receive them, are 16 and the test's own.
+	if most.Load() > 12*size+80<<20 {
 		t.Errorf("%d MiB of heap were in use for %d bodies of %d MiB", most.Load()>>20, clients, size>>20)
 	}
 }
