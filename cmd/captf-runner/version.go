@@ -6,9 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 
+	"github.com/captf/captf-runner/internal/buildinfo"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -18,39 +17,12 @@ var (
 	commit  = ""
 )
 
-type versionInfo struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"`
-	Go      string `json:"go"`
-}
-
-func currentVersion() versionInfo {
-	v := versionInfo{Version: version, Commit: commit, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if ok && v.Version == "" {
-		v.Version = info.Main.Version
-	}
-	if ok && v.Commit == "" {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				v.Commit = s.Value
-			}
-		}
-	}
-	for _, field := range []*string{&v.Version, &v.Commit} {
-		if *field == "" {
-			*field = "unknown"
-		}
-	}
-	return v
-}
-
 func printVersion(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("captf-runner version", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	format := flags.String("o", "", "output format: json")
 	err := flags.Parse(args)
-	v := currentVersion()
+	v := buildinfo.Of(version, commit)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, usage)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/buildinfo"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/backup"
@@ -54,7 +55,7 @@ func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, e
 	s, err := client.NewState(address, client.Options{
 		User:     cmp.Or(a.getenv("STATESRV_USERNAME"), a.getenv("TF_HTTP_USERNAME")),
 		Password: cmp.Or(a.getenv("STATESRV_PASSWORD"), a.getenv("TF_HTTP_PASSWORD")),
-		Agent:    "captf/" + currentVersion().Version,
+		Agent:    "captf/" + buildinfo.Of(version, commit).Version,
 	})
 	if err != nil {
 		return nil, usageError{err}
