@@ -143,7 +143,7 @@ func TestLaunchLife(t *testing.T) {
 			t.Parallel()
 			l := newLauncher(t, runtime)
 			hash := strings.TrimSpace(l.must(t, 0, "plan").out.String())
-			l.begin(t, "apply", "--approve", "p2:0").ends(t, 4, "PlanChanged", hash)
+			l.begin(t, "apply", "--approve", "p2:"+strings.Repeat("0", 64)).ends(t, 4, "PlanChanged", hash)
 			d := l.must(t, 0, "apply", "--approve", hash)
 			if got, want := d.out.String(), "first = \"/captf/work/first\"\nhidden = (sensitive)\n"; got != want {
 				t.Errorf("printed %q, want %q", got, want)
