@@ -136,7 +136,7 @@ func (e Env) launch(ctx context.Context, o *options, arg string) error {
 	}
 	launcher := &launch.Launcher{Clients: launch.NewClients(client, namespace), WaitForForeignLock: o.waitForLock}
 	if o.dryRun {
-		return e.preview(ctx, launcher, object)
+		return e.preview(ctx, launcher, object, o.output)
 	}
 	f := e.follower(client, launcher, object)
 	f.detach, f.json = o.detach, o.output == outputJSON

@@ -218,6 +218,11 @@ func TestDryRun(t *testing.T) {
 	if got := job.Spec.Template.Spec.Containers[0].Resources.Limits.Memory().String(); job.Kind != "Job" || got != "1Gi" {
 		t.Errorf("kind %s, memory %s", job.Kind, got)
 	}
+	term.clear()
+	term.must(0, term.args("apply", "--dry-run", "-o", "json")...)
+	if err := json.Unmarshal([]byte(term.out.String()), &job); err != nil || job.Kind != "Job" {
+		t.Errorf("-o json: kind %s, error %v", job.Kind, err)
+	}
 	if len(term.jobs()) > 0 {
 		t.Error("it was created")
 	}

@@ -35,7 +35,7 @@ func (o *options) files() (files map[string][]byte, varFiles []string, err error
 	if o.dir != "" {
 		return files, varFiles, addRoot(files, o.dir)
 	}
-	root, err := o.callingRoot(files)
+	root, err := o.callingRoot(files, varFiles)
 	files["main.tf.json"] = root
 	return files, varFiles, err
 }
@@ -87,16 +87,17 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// callingRoot is a root that calls the module in the image with the variables of the variable files. The outputs that
-// were not named are kept as one sensitive value: only the image knows what they are called.
-func (o *options) callingRoot(varFiles map[string][]byte) ([]byte, error) {
+// callingRoot is a root that calls the module in the image with the variables of the variable files, which files has by
+// the names in varFiles. The outputs that were not named are kept as one sensitive value: only the image knows what they
+// are called.
+func (o *options) callingRoot(files map[string][]byte, varFiles []string) ([]byte, error) {
 	call := map[string]any{"source": o.module}
 	if o.module == "" {
 		call["source"] = imageModule
 	}
 	variables := map[string]any{}
-	for name, content := range varFiles {
-		names, err := variableNames(name, content)
+	for i, name := range varFiles {
+		names, err := variableNames(o.varFiles[i], files[name])
 		if err != nil {
 			return nil, usagef("--var-file: %w", err)
 		}
@@ -124,11 +125,11 @@ func (o *options) callingRoot(varFiles map[string][]byte) ([]byte, error) {
 }
 
 // variableNames are those that a file of variables sets.
-func variableNames(name string, content []byte) ([]string, error) {
-	if strings.HasSuffix(name, ".json") {
+func variableNames(path string, content []byte) ([]string, error) {
+	if strings.HasSuffix(path, ".json") {
 		var doc map[string]json.RawMessage
 		if err := json.Unmarshal(content, &doc); err != nil {
-			return nil, fmt.Errorf("it is not a JSON object: %w", err)
+			return nil, fmt.Errorf("%s is not a JSON object: %w", path, err)
 		}
 		var names []string
 		for n := range doc {
@@ -136,7 +137,7 @@ func variableNames(name string, content []byte) ([]string, error) {
 		}
 		return names, nil
 	}
-	file, diags := hclsyntax.ParseConfig(content, name, hcl.InitialPos)
+	file, diags := hclsyntax.ParseConfig(content, path, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, diags
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -201,13 +202,18 @@ func (f *follower) interrupted(ctx context.Context, _ os.Signal) (bool, error) {
 }
 
 // preview prints the Job that would be created.
-func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object) error {
+func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object, output string) error {
 	d, job, err := l.Preview(ctx, o)
 	if err != nil {
 		return err
 	}
 	if job == nil {
 		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %w", refused(d))}
+	}
+	if output == outputJSON {
+		doc := json.NewEncoder(e.Out)
+		doc.SetIndent("", "    ")
+		return doc.Encode(job)
 	}
 	text, err := yaml.Marshal(job)
 	if err != nil {

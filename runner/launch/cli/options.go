@@ -73,8 +73,8 @@ func (o *options) flags(c *cobra.Command) {
 	f.DurationVar(&o.grace, "grace", launch.DefaultGrace, "how long a Job that is told to stop may take to save its state")
 	f.BoolVar(&o.waitForLock, "wait-for-lock", false, "start no Job while somebody else holds the lock, but wait for them")
 	f.BoolVar(&o.detach, "detach", false, "return when the Job exists: attach follows it later")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the Job as YAML, and change nothing")
-	f.StringVarP(&o.output, "output", "o", "", "json prints the outcome for a program; for people when it is empty")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the Job as YAML (JSON with -o json), and change nothing")
+	f.StringVarP(&o.output, "output", "o", "", "json prints the outcome, or with --dry-run the Job, for a program; for people when it is empty")
 	switch o.op {
 	case naming.Apply:
 		f.StringVar(&o.approve, "approve", "", "apply only the plan with this `hash`, which launch plan printed")

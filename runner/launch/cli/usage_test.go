@@ -12,7 +12,14 @@ import (
 
 func TestUsage(t *testing.T) {
 	term := setUp(t)
-	empty := t.TempDir()
+	empty, files := t.TempDir(), t.TempDir()
+	broken := func(name string) string {
+		path := filepath.Join(files, name)
+		if err := os.WriteFile(path, []byte("size ="), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	for want, args := range map[string][]string{
 		"want one object":                        {"apply"},
 		"--image is missing":                     {"apply", "tc/prod"},
@@ -28,10 +35,12 @@ func TestUsage(t *testing.T) {
 		`--image-pull-policy "Sometimes"`:        term.args("apply", "--image-pull-policy", "Sometimes"),
 		`--memory "much"`:                        term.args("apply", "--memory", "much"),
 		"lockTimeoutSeconds 300 is not below activeDeadlineSeconds 60": term.args("apply", "--deadline", "1m"),
-		"it has no .tf":            {"apply", "tc/prod", "--image", "i", "-f", empty},
-		"no such file":             {"apply", "tc/prod", "--image", "i", "-f", filepath.Join(empty, "x")},
-		"--var-file":               term.args("apply", "--var-file", filepath.Join(empty, "x")),
-		"want the name of one Job": {"attach"},
+		"it has no .tf":              {"apply", "tc/prod", "--image", "i", "-f", empty},
+		"no such file":               {"apply", "tc/prod", "--image", "i", "-f", filepath.Join(empty, "x")},
+		"--var-file":                 term.args("apply", "--var-file", filepath.Join(empty, "x")),
+		broken("a.tfvars") + ":1":    {"apply", "tc/prod", "--image", "i", "--var-file", broken("a.tfvars")},
+		broken("b.json") + " is not": {"apply", "tc/prod", "--image", "i", "--var-file", broken("b.json")},
+		"want the name of one Job":   {"attach"},
 	} {
 		term.clear()
 		if code := term.run(args...); code != 2 || !strings.Contains(term.err.String(), want) {
