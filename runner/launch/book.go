@@ -35,7 +35,7 @@ func (p *pass) bookAll(ctx context.Context) error {
 		}
 		r.Booked = true
 		p.report.Booked = append(p.report.Booked, r)
-		p.metrics().Finished(p.object, r)
+		p.metrics().JobEnded(p.id, r.Op, r.result(), r.FinishedAt.Sub(r.CreatedAt))
 	}
 	return p.prune(ctx)
 }

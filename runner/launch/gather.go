@@ -76,7 +76,7 @@ func (p *pass) gatherLock(ctx context.Context) error {
 
 func (p *pass) gatherState(ctx context.Context) (err error) {
 	if p.set, err = p.chunks().Gather(ctx, p.id); err != nil {
-		p.metrics().StateRead(p.object, nil, err)
+		p.metrics().StateRead(p.id, nil, err)
 		return err
 	}
 	view := &p.seen.State
@@ -86,17 +86,16 @@ func (p *pass) gatherState(ctx context.Context) (err error) {
 			view.Err = err
 		}
 	}
-	view.Unfilled = errors.Is(view.Err, state.Inconsistent) && len(p.set.Found) == 1 && len(p.set.Found[0].Data[state.DataKey]) == 0
+	view.Unfilled = p.set.Unfilled()
 	if errors.Is(view.Err, state.NotFound) || view.Unfilled && !p.seen.applied() {
-		gone, err := p.lost(ctx)
-		if err != nil {
+		switch err := p.backups().CheckMissing(ctx, p.id); {
+		case errors.Is(err, state.Lost):
+			view.Err, view.Unfilled = err, false
+		case err != nil:
 			return err
 		}
-		if gone != nil {
-			view.Err, view.Unfilled = gone, false
-		}
 	}
-	p.metrics().StateRead(p.object, view.Summary, view.Err)
+	p.metrics().StateRead(p.id, view.Summary, view.Err)
 	view.Orphaned = p.ref.UID != "" && !errors.Is(view.Err, state.Mislabelled) && p.orphaned()
 	return nil
 }

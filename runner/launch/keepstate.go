@@ -35,7 +35,7 @@ func (p *pass) keepState(ctx context.Context, r *Run) error {
 func (p *pass) pruneBackups(ctx context.Context) error {
 	removed, err := p.backups().Prune(ctx, p.id, backup.Keep)
 	if len(removed) > 0 {
-		p.metrics().Pruned(p.object, len(removed))
+		p.metrics().Pruned(p.id, len(removed))
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func (p *pass) backUp(ctx context.Context, r *Run, again bool) error {
 	if errors.Is(err, state.NotFound) {
 		return nil
 	}
-	p.metrics().BackedUp(p.object, made, err)
+	p.metrics().BackedUp(p.id, made, err)
 	var reason state.Reason
 	switch {
 	case errors.As(err, &reason):

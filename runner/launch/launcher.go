@@ -7,6 +7,8 @@ import (
 
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/backup"
 	"github.com/captf/captf-runner/runner/state/chunks"
@@ -35,33 +37,34 @@ type Launcher struct {
 	Log *slog.Logger
 }
 
-// Recorder counts. Its methods are called during a pass, by any number of passes at once.
+// Recorder counts. Its methods are called during a pass, by any number of passes at once. A *metrics.Metrics is one.
 type Recorder interface {
-	// Finished is told of each Job once, by the launcher that closed its books.
-	Finished(o Object, r Run)
+	// JobEnded is told of each Job once, by the launcher that closed its books. r is nil if it left no result; took is the
+	// time from its creation to its end.
+	JobEnded(o naming.Object, op naming.Op, r *result.Result, took time.Duration)
 	// ForceUnlocked is told of each Job that was handed the lock of a dead run.
-	ForceUnlocked(o Object)
+	ForceUnlocked(o naming.Object)
 	// StateRead is told what reading the state came to. sum is nil when there is none, and has no outputs when err says
 	// that the state is encrypted. A state that is not there yet is an error of the reason state.NotFound.
-	StateRead(o Object, sum *state.Summary, err error)
+	StateRead(o naming.Object, sum *state.Summary, err error)
 	// BackedUp is told of every attempt to copy a state. made is false when there was a copy, or when err says why there
 	// is none.
-	BackedUp(o Object, made bool, err error)
+	BackedUp(o naming.Object, made bool, err error)
 	// Pruned is told how many backups were removed, when any were.
-	Pruned(o Object, n int)
+	Pruned(o naming.Object, n int)
 	// Waited is told of each pass that could not do what is due: a reason of this package, or a lease.Reason.
-	Waited(o Object, reason string)
+	Waited(o naming.Object, reason string)
 }
 
 // uncounted is the Recorder of a launcher that has none.
 type uncounted struct{}
 
-func (uncounted) Finished(Object, Run)                    {}
-func (uncounted) ForceUnlocked(Object)                    {}
-func (uncounted) StateRead(Object, *state.Summary, error) {}
-func (uncounted) BackedUp(Object, bool, error)            {}
-func (uncounted) Pruned(Object, int)                      {}
-func (uncounted) Waited(Object, string)                   {}
+func (uncounted) JobEnded(naming.Object, naming.Op, *result.Result, time.Duration) {}
+func (uncounted) ForceUnlocked(naming.Object)                                      {}
+func (uncounted) StateRead(naming.Object, *state.Summary, error)                   {}
+func (uncounted) BackedUp(naming.Object, bool, error)                              {}
+func (uncounted) Pruned(naming.Object, int)                                        {}
+func (uncounted) Waited(naming.Object, string)                                     {}
 
 // Report is what a pass did and found.
 type Report struct {

@@ -75,14 +75,16 @@ func (o Observed) lastWriter() *Run {
 	return nil
 }
 
-// applied reports whether there must be a state: something wrote one, and no destroy has succeeded since. A later
-// attempt that failed takes nothing back.
+// applied reports whether there must be a state: the object says so, or its runs do.
 func (o Observed) applied() bool {
-	if o.Desired.Applied {
-		return true
-	}
-	for i := len(o.Runs) - 1; i >= 0; i-- {
-		if r := &o.Runs[i]; mutates(r.Op) && r.verdict() == Succeeded {
+	return o.Desired.Applied || Applied(o.Runs)
+}
+
+// Applied reports whether runs, oldest first, say that there must be a state: one has written it, and no destroy has
+// succeeded since. A later attempt that failed takes nothing back.
+func Applied(runs []Run) bool {
+	for i := len(runs) - 1; i >= 0; i-- {
+		if r := &runs[i]; mutates(r.Op) && r.verdict() == Succeeded {
 			return r.Op != naming.Destroy
 		}
 	}

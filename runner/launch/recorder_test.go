@@ -3,24 +3,29 @@ package launch
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/state"
 )
 
 // tally counts what a launcher tells, by what it says.
 type tally map[string]int
 
-func (c tally) Finished(_ Object, r Run)    { c["finished "+string(r.Op)]++ }
-func (c tally) ForceUnlocked(Object)        { c["force-unlocked"]++ }
-func (c tally) Waited(_ Object, why string) { c["waited "+why]++ }
-func (c tally) Pruned(_ Object, n int)      { c["pruned"] += n }
+func (c tally) ForceUnlocked(naming.Object)        { c["force-unlocked"]++ }
+func (c tally) Waited(_ naming.Object, why string) { c["waited "+why]++ }
+func (c tally) Pruned(_ naming.Object, n int)      { c["pruned"] += n }
 
-func (c tally) StateRead(_ Object, sum *state.Summary, err error) {
+func (c tally) JobEnded(_ naming.Object, op naming.Op, r *result.Result, _ time.Duration) {
+	c[fmt.Sprintf("ended %s: succeeded %t", op, r != nil && r.Succeeded())]++
+}
+
+func (c tally) StateRead(_ naming.Object, sum *state.Summary, err error) {
 	if err != nil {
 		c["read "+string(state.ReasonOf(err))]++
 	}
@@ -29,7 +34,7 @@ func (c tally) StateRead(_ Object, sum *state.Summary, err error) {
 	}
 }
 
-func (c tally) BackedUp(_ Object, made bool, err error) {
+func (c tally) BackedUp(_ naming.Object, made bool, err error) {
 	c[fmt.Sprintf("backed up: made %t, failed %t", made, err != nil)]++
 }
 
@@ -51,7 +56,7 @@ func TestPassCounts(t *testing.T) {
 		}
 	}
 	f.finish(f.start(), jobtest.Succeeded)
-	wants("first apply", tally{"read StateNotFound": 1, "backed up: made true, failed false": 1, "finished apply": 1})
+	wants("first apply", tally{"read StateNotFound": 1, "backed up: made true, failed false": 1, "ended apply: succeeded true": 1})
 	f.expect(Idle, ReasonDone)
 	wants("idle", tally{"read a state": 1})
 
@@ -61,7 +66,7 @@ func TestPassCounts(t *testing.T) {
 		drift.Serial = serial + 2
 		f.finish(f.start(), drift)
 	}
-	wants("drifts", tally{"read a state": 5, "backed up: made true, failed false": 5, "pruned": 1, "finished drift": 5})
+	wants("drifts", tally{"read a state": 5, "backed up: made true, failed false": 5, "pruned": 1, "ended drift: succeeded true": 5})
 
 	f.object.desired = Desired{Op: naming.Apply, InputsHash: "h2:2", Applied: true}
 	f.start()

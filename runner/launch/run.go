@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // Run is a Job of the object, as its own marks and its pods tell.
@@ -70,6 +71,14 @@ func (r Run) verdict() Verdict {
 		return ""
 	}
 	return r.Outcome.Verdict
+}
+
+// result is nil while there is no outcome, and for a run that left none.
+func (r Run) result() *result.Result {
+	if r.Outcome == nil {
+		return nil
+	}
+	return r.Outcome.Result
 }
 
 // mutates is true for an operation that changes resources.

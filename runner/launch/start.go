@@ -97,7 +97,7 @@ func (p *pass) enter(ctx context.Context, o Order) (lease.Admission, error) {
 	}
 	p.report.Decision = Decision{Action: Wait, Reason: string(a.Reason), Message: fmt.Sprintf("waiting for %v", a.Jobs), After: leaseAfter}
 	p.report.After = leaseAfter
-	p.metrics().Waited(p.object, string(a.Reason))
+	p.metrics().Waited(p.id, string(a.Reason))
 	return a, nil
 }
 
@@ -129,7 +129,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 	p.report.Created, p.report.After = made.Name, followAfter
 	run, _ := runOf(p.id, made)
 	if o.ForceUnlock != "" {
-		p.metrics().ForceUnlocked(p.object)
+		p.metrics().ForceUnlocked(p.id)
 		if err := p.send(ctx, run, run.Name, forceUnlocked(run.Name, o.ForceUnlock)); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 
 // waits reports a wait, and who holds the lock if that is what is waited for.
 func (p *pass) waits(ctx context.Context) {
-	p.metrics().Waited(p.object, p.report.Decision.Reason)
+	p.metrics().Waited(p.id, p.report.Decision.Reason)
 	if err := p.tellForeign(ctx, Run{}); err != nil {
 		p.log().Warn("the event could not be sent", "object", p.id.String(), "error", err)
 	}

@@ -10,13 +10,15 @@ import (
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// A controller that is built with controller-runtime registers it in metrics.Registry of that.
+// A controller that is built with controller-runtime registers it in metrics.Registry of that, and gives it to its
+// launch.Launcher as Metrics.
 func ExampleNew() {
 	m := metrics.New()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m)
 
-	m.JobEnded(naming.Machine, naming.Apply, nil, 90*time.Second) // a Job that left no result
+	worker := naming.Object{Kind: naming.Machine, Namespace: "infra", Name: "worker", Cluster: "prod"}
+	m.JobEnded(worker, naming.Apply, nil, 90*time.Second) // a Job that left no result
 
 	families, err := registry.Gather()
 	if err != nil {

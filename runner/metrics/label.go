@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/state"
@@ -56,14 +55,6 @@ func stepLabel(step string) string {
 func reasonLabel(err error) string {
 	switch reason := state.ReasonOf(err); reason {
 	case state.NotFound, state.Lost, state.Inconsistent, state.Corrupt, state.Encrypted, state.Mislabelled, state.Unavailable:
-		return string(reason)
-	}
-	return other
-}
-
-func waitLabel(reason lease.Reason) string {
-	switch reason {
-	case lease.WaitingForJob, lease.WaitingForOtherWriter, lease.WaitingForMachineOperations, lease.WaitingForClusterOperation:
 		return string(reason)
 	}
 	return other

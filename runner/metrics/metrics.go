@@ -15,7 +15,8 @@ import (
 	"github.com/captf/captf-runner/runner/state"
 )
 
-// Metrics are the metrics of one controller. It is safe for concurrent use.
+// Metrics are the metrics of one controller. It is safe for concurrent use. It is a launch.Recorder, so a Launcher can
+// count with it; this package does not link package launch.
 type Metrics struct {
 	jobs         *prometheus.CounterVec
 	jobSeconds   *prometheus.HistogramVec
@@ -37,7 +38,7 @@ var sizes = prometheus.ExponentialBuckets(1<<10, 4, 9)
 func New() *Metrics {
 	return &Metrics{
 		jobs:         counter("jobs_total", "Jobs that have ended, by what became of them.", "kind", "op", "result"),
-		jobSeconds:   histogram("job_duration_seconds", "From the start of a Job to its end.", durations, "kind", "op"),
+		jobSeconds:   histogram("job_duration_seconds", "From the creation of a Job to its end.", durations, "kind", "op"),
 		stepSeconds:  histogram("step_duration_seconds", "Time of one command of the runtime.", durations, "kind", "step"),
 		forceUnlocks: counter("force_unlocks_total", "Locks of dead runs that were handed to a Job to be released.", "kind"),
 		readErrors:   counter("state_read_errors_total", "States that could not be read, by the reason of their condition.", "kind", "reason"),
@@ -74,37 +75,37 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 }
 
 // JobEnded counts a Job that has ended, and its steps. r is its result, nil if it left none; took is the time from its
-// start to its end.
-func (m *Metrics) JobEnded(kind naming.Kind, op naming.Op, r *result.Result, took time.Duration) {
-	k, o := kindLabel(kind), opLabel(op)
-	m.jobs.WithLabelValues(k, o, resultLabel(r)).Inc()
-	m.jobSeconds.WithLabelValues(k, o).Observe(took.Seconds())
+// creation to its end.
+func (m *Metrics) JobEnded(o naming.Object, op naming.Op, r *result.Result, took time.Duration) {
+	kind, operation := kindLabel(o.Kind), opLabel(op)
+	m.jobs.WithLabelValues(kind, operation, resultLabel(r)).Inc()
+	m.jobSeconds.WithLabelValues(kind, operation).Observe(took.Seconds())
 	if r == nil {
 		return
 	}
 	for _, step := range r.Steps {
-		m.stepSeconds.WithLabelValues(k, stepLabel(step.Name)).Observe(time.Duration(step.Seconds).Seconds())
+		m.stepSeconds.WithLabelValues(kind, stepLabel(step.Name)).Observe(time.Duration(step.Seconds).Seconds())
 	}
 }
 
 // ForceUnlocked counts a stale lock that a Job was told to release.
-func (m *Metrics) ForceUnlocked(kind naming.Kind) {
-	m.forceUnlocks.WithLabelValues(kindLabel(kind)).Inc()
+func (m *Metrics) ForceUnlocked(o naming.Object) {
+	m.forceUnlocks.WithLabelValues(kindLabel(o.Kind)).Inc()
 }
 
 // StateRead counts the reading of a state: its size, or why it failed. sum is nil after an error that gives none.
-func (m *Metrics) StateRead(kind naming.Kind, sum *state.Summary, err error) {
-	k := kindLabel(kind)
+func (m *Metrics) StateRead(o naming.Object, sum *state.Summary, err error) {
+	kind := kindLabel(o.Kind)
 	if err != nil {
-		m.readErrors.WithLabelValues(k, reasonLabel(err)).Inc()
+		m.readErrors.WithLabelValues(kind, reasonLabel(err)).Inc()
 	}
 	if sum != nil {
-		m.stateBytes.WithLabelValues(k).Observe(float64(sum.Size))
+		m.stateBytes.WithLabelValues(kind).Observe(float64(sum.Size))
 	}
 }
 
 // BackedUp counts a backup, made or not, of which err is the error.
-func (m *Metrics) BackedUp(kind naming.Kind, made bool, err error) {
+func (m *Metrics) BackedUp(o naming.Object, made bool, err error) {
 	outcome := "kept" // there was one already
 	switch {
 	case err != nil:
@@ -112,17 +113,19 @@ func (m *Metrics) BackedUp(kind naming.Kind, made bool, err error) {
 	case made:
 		outcome = "made"
 	}
-	m.backups.WithLabelValues(kindLabel(kind), outcome).Inc()
+	m.backups.WithLabelValues(kindLabel(o.Kind), outcome).Inc()
 }
 
 // Pruned counts backups that were removed.
-func (m *Metrics) Pruned(kind naming.Kind, n int) {
-	m.backups.WithLabelValues(kindLabel(kind), "pruned").Add(float64(n))
+func (m *Metrics) Pruned(o naming.Object, n int) {
+	m.backups.WithLabelValues(kindLabel(o.Kind), "pruned").Add(float64(n))
 }
 
-// LeaseWaited counts a pass in which a Job could not start. Empty is no wait.
-func (m *Metrics) LeaseWaited(kind naming.Kind, reason lease.Reason) {
-	if reason != "" {
-		m.leaseWaits.WithLabelValues(kindLabel(kind), waitLabel(reason)).Inc()
+// Waited counts a pass in which a Job could not start because of a lease. A reason that is no [lease.Reason] is not
+// counted: a launcher tells of other waits, too.
+func (m *Metrics) Waited(o naming.Object, reason string) {
+	switch lease.Reason(reason) {
+	case lease.WaitingForJob, lease.WaitingForOtherWriter, lease.WaitingForMachineOperations, lease.WaitingForClusterOperation:
+		m.leaseWaits.WithLabelValues(kindLabel(o.Kind), reason).Inc()
 	}
 }

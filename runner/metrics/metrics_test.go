@@ -12,12 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/metrics"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/state"
 )
+
+var _ launch.Recorder = (*metrics.Metrics)(nil)
+
+func object(kind naming.Kind) naming.Object {
+	return naming.Object{Kind: kind, Namespace: "infra", Name: "worker"}
+}
 
 // scrape returns the samples but those of buckets, by name and labels.
 func scrape(t *testing.T, m *metrics.Metrics) map[string]string {
@@ -47,20 +54,20 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]string {
 func TestMetrics(t *testing.T) {
 	m := metrics.New()
 	done := &result.Result{Steps: []result.Step{{Name: "init", Seconds: result.Seconds(1500 * time.Millisecond)}, {Name: "apply", Seconds: result.Seconds(8 * time.Second)}}}
-	m.JobEnded(naming.Machine, naming.Apply, done, 12*time.Second)
-	m.JobEnded(naming.Machine, naming.Apply, done, 8*time.Second)
-	m.JobEnded(naming.Cluster, naming.Destroy, nil, time.Second)
-	m.ForceUnlocked(naming.MachinePool)
-	m.StateRead(naming.Machine, &state.Summary{Size: 2048}, nil)
-	m.StateRead(naming.Machine, nil, fmt.Errorf("read: %w", &state.Error{Reason: state.Corrupt, Err: errors.New("x")}))
-	m.StateRead(naming.Machine, &state.Summary{Size: 10}, &state.Error{Reason: state.Encrypted, Err: errors.New("x")})
-	m.StateRead(naming.Machine, nil, errors.New("connection refused"))
-	m.BackedUp(naming.Machine, true, nil)
-	m.BackedUp(naming.Machine, false, nil)
-	m.BackedUp(naming.Machine, false, errors.New("x"))
-	m.Pruned(naming.Machine, 3)
-	m.LeaseWaited(naming.Machine, lease.WaitingForClusterOperation)
-	m.LeaseWaited(naming.Machine, "")
+	m.JobEnded(object(naming.Machine), naming.Apply, done, 12*time.Second)
+	m.JobEnded(object(naming.Machine), naming.Apply, done, 8*time.Second)
+	m.JobEnded(object(naming.Cluster), naming.Destroy, nil, time.Second)
+	m.ForceUnlocked(object(naming.MachinePool))
+	m.StateRead(object(naming.Machine), &state.Summary{Size: 2048}, nil)
+	m.StateRead(object(naming.Machine), nil, fmt.Errorf("read: %w", &state.Error{Reason: state.Corrupt, Err: errors.New("x")}))
+	m.StateRead(object(naming.Machine), &state.Summary{Size: 10}, &state.Error{Reason: state.Encrypted, Err: errors.New("x")})
+	m.StateRead(object(naming.Machine), nil, errors.New("connection refused"))
+	m.BackedUp(object(naming.Machine), true, nil)
+	m.BackedUp(object(naming.Machine), false, nil)
+	m.BackedUp(object(naming.Machine), false, errors.New("x"))
+	m.Pruned(object(naming.Machine), 3)
+	m.Waited(object(naming.Machine), string(lease.WaitingForClusterOperation))
+	m.Waited(object(naming.Machine), launch.ReasonLockForeign) // no wait for a lease
 	want := map[string]string{
 		`captf_jobs_total{kind="TerraformMachine",op="apply",result="succeeded"}`:              "2",
 		`captf_jobs_total{kind="TerraformCluster",op="destroy",result="none"}`:                 "1",
@@ -94,13 +101,13 @@ func TestBounded(t *testing.T) {
 	m := metrics.New()
 	for i := range 100 {
 		text := fmt.Sprint("x", i)
-		m.JobEnded(naming.Kind(text), naming.Op(text), &result.Result{
+		m.JobEnded(object(naming.Kind(text)), naming.Op(text), &result.Result{
 			Steps: []result.Step{{Name: text}}, Error: &result.Error{Kind: result.Kind(text)},
 		}, time.Second)
-		m.ForceUnlocked(naming.Kind(text))
-		m.StateRead(naming.Kind(text), &state.Summary{}, &state.Error{Reason: state.Reason(text), Err: errors.New("x")})
-		m.BackedUp(naming.Kind(text), true, nil)
-		m.LeaseWaited(naming.Kind(text), lease.Reason(text))
+		m.ForceUnlocked(object(naming.Kind(text)))
+		m.StateRead(object(naming.Kind(text)), &state.Summary{}, &state.Error{Reason: state.Reason(text), Err: errors.New("x")})
+		m.BackedUp(object(naming.Kind(text)), true, nil)
+		m.Waited(object(naming.Kind(text)), string(lease.WaitingForJob))
 	}
 	samples := scrape(t, m)
 	for name := range samples {
@@ -122,7 +129,7 @@ func TestResults(t *testing.T) {
 		"blocked": failed(result.KindBlocked), "plan-changed": failed(result.KindPlanChanged), "other": failed("new"),
 	} {
 		m := metrics.New()
-		m.JobEnded(naming.Machine, naming.Apply, r, 0)
+		m.JobEnded(object(naming.Machine), naming.Apply, r, 0)
 		sample := fmt.Sprintf(`captf_jobs_total{kind="TerraformMachine",op="apply",result=%q}`, want)
 		if samples := scrape(t, m); samples[sample] != "1" {
 			t.Errorf("no %s among %v", sample, samples)

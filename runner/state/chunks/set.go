@@ -46,6 +46,16 @@ func (s *Set) Read(applied bool) (*state.Summary, error) {
 	return s.Source(applied).Read()
 }
 
+// Unfilled reports whether there is only a Secret without a state: what the first init of all leaves when it is killed
+// between making it and filling it. The next one fills it, so it is no damage if the object never applied.
+func (s *Set) Unfilled() bool {
+	if len(s.Hidden) > 0 || len(s.Found) != 1 || s.Found[0].Name != naming.StateSecret(naming.Suffix(s.Object), 0) {
+		return false
+	}
+	_, filled := s.Found[0].Data[state.DataKey]
+	return !filled
+}
+
 // CheckLabels is the guard before a Job is launched. Its error, of the reason [state.Mislabelled], names the Secret
 // and the label by which a runtime would not find it, and begin with an empty state in its place.
 func (s *Set) CheckLabels() error {
