@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -42,33 +43,80 @@ func (s Source) Ordered() ([]Chunk, error) {
 	case n > MaxChunks:
 		return nil, corrupt("more than %d Secrets carry the suffix %s: take the label %s away from those that are no chunks", MaxChunks, s.Suffix, naming.LabelStateSuffix)
 	}
-	type numbered struct {
-		part int
-		Chunk
+	parts, err := s.parts()
+	if err != nil {
+		return nil, err
 	}
-	var parts []numbered
+	ordered := make([]Chunk, len(parts))
+	for i, p := range parts {
+		switch {
+		case p.number < i:
+			return nil, inconsistent(p.Name, "it is there twice")
+		case p.number > i:
+			return nil, s.gap(parts)
+		}
+		ordered[i] = p.Chunk
+	}
+	return ordered, nil
+}
+
+// part is a chunk with its number; the base has 0.
+type part struct {
+	number int
+	Chunk
+}
+
+// parts returns the chunks in the order of their numbers.
+func (s Source) parts() ([]part, error) {
+	var parts []part
 	for _, c := range s.Chunks {
-		part, ok := naming.StatePart(s.Suffix, c.Name)
+		n, ok := naming.StatePart(s.Suffix, c.Name)
 		if !ok {
 			return nil, inconsistent(c.Name, "it carries the suffix %s but is not called like a chunk: take its label away", s.Suffix)
 		}
 		if c.Data == nil {
 			return nil, inconsistent(c.Name, "it has no key %s: if the object never applied, its first init was killed and the next Job repairs it, else restore a backup", DataKey)
 		}
-		parts = append(parts, numbered{part, c})
+		parts = append(parts, part{n, c})
 	}
-	slices.SortFunc(parts, func(a, b numbered) int { return cmp.Compare(a.part, b.part) })
-	ordered := make([]Chunk, len(parts))
-	for i, p := range parts {
-		switch {
-		case p.part < i:
-			return nil, inconsistent(p.Name, "it is there twice")
-		case p.part > i:
-			return nil, inconsistent(naming.StateSecret(s.Suffix, i), "it is missing, but there is %s", p.Name)
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.number, b.number) })
+	return parts, nil
+}
+
+// gap is the error that chunks are missing between those that are there, in order.
+func (s Source) gap(parts []part) error {
+	var there, missing []string
+	next := 0
+	for _, p := range parts {
+		for ; next < p.number && len(missing) < MaxChunks; next++ {
+			missing = append(missing, naming.StateSecret(s.Suffix, next))
 		}
-		ordered[i] = p.Chunk
+		there, next = append(there, p.Name), p.number+1
 	}
-	return ordered, nil
+	return inconsistent(missing[0], "chunks of the state are missing: %s; there are %s: %s",
+		strings.Join(missing, ", "), strings.Join(there, ", "), bringBack)
+}
+
+const (
+	// bringBack is the way out when chunks are missing.
+	bringBack = "bring the missing ones back, for example from a backup of the cluster, or restore a copy of the state"
+	// chunkSize is how much of a compressed state Terraform puts into one Secret, in bytes.
+	chunkSize = 1 << 20
+)
+
+// cutOff is the error that the chunks, in order, end before the state does. Terraform fills each chunk but the last, so
+// that the one behind a full one is known to be missing.
+func (s Source) cutOff(chunks []Chunk) error {
+	last, next := chunks[len(chunks)-1], naming.StateSecret(s.Suffix, len(chunks))
+	var there []string
+	for _, c := range chunks {
+		there = append(there, c.Name)
+	}
+	if len(last.Data) == chunkSize {
+		return inconsistent(next, "it is missing: the state goes on behind the last chunk; there are %s: %s", strings.Join(there, ", "), bringBack)
+	}
+	return corrupt("gunzip: %w: the state goes on behind the last chunk; there are %s: either %s is cut off at %d bytes, or %s is missing: %s",
+		io.ErrUnexpectedEOF, strings.Join(there, ", "), last.Name, len(last.Data), next, bringBack)
 }
 
 func (s Source) missing(detail string) error {

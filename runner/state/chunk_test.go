@@ -65,6 +65,25 @@ func parts(numbers ...int) []string {
 	return names
 }
 
+// The message of a gap has all that is there and all that is missing.
+func TestOrderedGap(t *testing.T) {
+	s := Source{Suffix: testSuffix}
+	for _, n := range parts(6, 1, 3) {
+		s.Chunks = append(s.Chunks, Chunk{Name: n, Data: []byte{}})
+	}
+	_, err := s.Ordered()
+	wantReason(t, err, Inconsistent, base)
+	for _, want := range [][]string{parts(0, 2, 4, 5), parts(1, 3, 6)} {
+		if !strings.Contains(err.Error(), strings.Join(want, ", ")+";") && !strings.Contains(err.Error(), strings.Join(want, ", ")+":") {
+			t.Errorf("%v does not list %v", err, want)
+		}
+	}
+	s.Chunks = append(s.Chunks, Chunk{Name: base + "-part-2000000000", Data: []byte{}})
+	if _, err := s.Ordered(); len(err.Error()) > 4096 {
+		t.Errorf("%d bytes for a gap", len(err.Error()))
+	}
+}
+
 func TestOrderedWithoutData(t *testing.T) {
 	_, err := Source{Suffix: testSuffix, Chunks: []Chunk{{Name: base}}}.Ordered()
 	wantReason(t, err, Inconsistent, base)

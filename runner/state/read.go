@@ -9,8 +9,9 @@ import (
 // kept in memory. Every error is an [*Error]:
 //
 //   - that of [Source.Ordered];
-//   - [Corrupt] if the chunks are not gzip, not JSON, hold more than [MaxSize]
-//     bytes, or a version other than 4;
+//   - [Inconsistent] if the last chunk is missing, for certain;
+//   - [Corrupt] if the chunks are not gzip or end too early, are not JSON, hold
+//     more than [MaxSize] bytes, or a version other than 4;
 //   - [Encrypted], and then a summary as well, without outputs and resources.
 func (s Source) Read() (*Summary, error) {
 	chunks, err := s.Ordered()
@@ -18,7 +19,7 @@ func (s Source) Read() (*Summary, error) {
 		return nil, err
 	}
 	src := &joined{rest: chunks}
-	sum, err := ReadJSON(&member{src: src})
+	sum, err := ReadJSON(&member{src: src, cutOff: func() error { return s.cutOff(chunks) }})
 	if sum != nil {
 		sum.Chunks = len(chunks)
 		sum.CompressedSize = src.offset()
@@ -28,21 +29,24 @@ func (s Source) Read() (*Summary, error) {
 }
 
 // Open returns the state itself, decompressed while it is read. Errors are those
-// of [Source.Ordered] and, while reading, [Corrupt].
+// of [Source.Ordered] and, while reading, [Inconsistent] and [Corrupt] as of
+// [Source.Read].
 func (s Source) Open() (io.Reader, error) {
 	chunks, err := s.Ordered()
 	if err != nil {
 		return nil, err
 	}
-	return &bounded{r: &member{src: &joined{rest: chunks}}, left: MaxSize}, nil
+	compressed := &member{src: &joined{rest: chunks}, cutOff: func() error { return s.cutOff(chunks) }}
+	return &bounded{r: compressed, left: MaxSize}, nil
 }
 
 // member reads the first gzip member of src. A chunk that stayed behind when the
-// state shrank follows that member, and is ignored. Every error but the end is
-// the reason Corrupt.
+// state shrank follows that member, and is ignored. Every error but the end has a
+// reason; that of chunks that end too early is cutOff's.
 type member struct {
-	src *joined
-	z   *gzip.Reader
+	src    *joined
+	cutOff func() error
+	z      *gzip.Reader
 }
 
 func (m *member) Read(p []byte) (int, error) {
@@ -55,10 +59,13 @@ func (m *member) Read(p []byte) (int, error) {
 		m.z = z
 	}
 	n, err := m.z.Read(p)
-	if err != nil && err != io.EOF {
-		return n, corrupt("gunzip: %w", err)
+	switch err {
+	case nil, io.EOF:
+		return n, err
+	case io.ErrUnexpectedEOF:
+		return n, m.cutOff()
 	}
-	return n, err
+	return n, corrupt("gunzip: %w", err)
 }
 
 // bounded refuses to read more than left bytes.

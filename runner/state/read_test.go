@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -138,7 +139,7 @@ func TestReadRefuses(t *testing.T) {
 		"empty":           {[][]byte{{}}, "not gzip"},
 		"not gzip":        {[][]byte{[]byte(`{"version":4}`)}, "not gzip"},
 		"truncated":       {[][]byte{good[:len(good)/2]}, "gunzip: unexpected EOF"},
-		"no last chunk":   {split(good, 3)[:2], "gunzip: unexpected EOF"},
+		"no last chunk":   {split(good, 3)[:2], "there are " + base + ", " + base + "-part-1: either " + base + "-part-1 is cut off at"},
 		"checksum":        {[][]byte{flipped}, "gunzip: gzip: invalid checksum"},
 		"nothing in it":   {[][]byte{gz(nil)}, "ends in the middle, at byte 0"},
 		"not JSON":        {[][]byte{gz([]byte("# HCL"))}, `unexpected '#' at byte 0`},
@@ -165,6 +166,31 @@ func TestReadRefuses(t *testing.T) {
 				t.Errorf("got %v, %v, want an error with %q", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// Terraform fills every chunk but the last, so behind a full one the next is known to be missing.
+func TestReadWithoutTheLastChunk(t *testing.T) {
+	noise := make([]byte, 3<<20)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	whole := gz(fmt.Appendf(nil, `{"version":4,"serial":1,"x":"%x"}`, noise))
+	for n := 1; n <= 2; n++ {
+		var there [][]byte
+		for i := range n {
+			there = append(there, whole[i*chunkSize:(i+1)*chunkSize])
+		}
+		_, err := source(there...).Read()
+		next := fmt.Sprintf("%s-part-%d", base, n)
+		wantReason(t, err, Inconsistent, next)
+		if !strings.Contains(err.Error(), strings.Join(parts(0, 1)[:n], ", ")+":") {
+			t.Errorf("%v does not list what is there", err)
+		}
+		doc, err := source(there...).Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, doc)
+		wantReason(t, err, Inconsistent, next)
 	}
 }
 

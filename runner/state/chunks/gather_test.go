@@ -214,6 +214,15 @@ func TestReadRefuses(t *testing.T) {
 			},
 			want: state.Inconsistent, secret: func(c cluster) string { return part(c, 1) },
 		},
+		"last chunk missing": {
+			make: func(t *testing.T, c cluster) {
+				c.Put(t, statetest.Gzip(stateOf(t, 3)))
+				if err := c.Secrets.Delete(t.Context(), part(c, 2), metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: state.Inconsistent, secret: func(c cluster) string { return part(c, 2) }, says: "-part-1: bring the missing ones back",
+		},
 		"no base": {
 			make: func(t *testing.T, c cluster) { c.PutChunk(t, part(c, 1), small) },
 			want: state.Inconsistent, secret: base,

@@ -38,14 +38,7 @@ func newPlan(set *Set, want Adoption) (plan, error) {
 	if want.Relabel {
 		return p, nil
 	}
-	for _, secret := range set.all() {
-		for key, value := range selector {
-			if got, ok := secret.Labels[key]; ok && got != value {
-				return plan{}, mislabelled(secret, key, value)
-			}
-		}
-	}
-	return p, nil
+	return p, set.checkValues()
 }
 
 // patch returns the merge patch that makes meta what it should be, or nil if it is. Its resourceVersion has the server

@@ -2,7 +2,6 @@ package chunks
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,21 +55,6 @@ func (s *Set) Unfilled() bool {
 	return !filled
 }
 
-// CheckLabels is the guard before a Job is launched. Its error, of the reason [state.Mislabelled], names the Secret
-// and the label by which a runtime would not find it, and begin with an empty state in its place.
-func (s *Set) CheckLabels() error {
-	selector, err := s.selector()
-	if err != nil {
-		return err
-	}
-	for _, secret := range s.all() {
-		if key, ok := naming.Unselected(selector, secret.Labels); ok {
-			return mislabelled(secret, key, selector[key])
-		}
-	}
-	return nil
-}
-
 // all returns the Secrets that are called like chunks, parts first, in order, and the base last.
 func (s *Set) all() []*corev1.Secret {
 	type numbered struct {
@@ -91,23 +75,4 @@ func (s *Set) all() []*corev1.Secret {
 		all[i] = c.secret
 	}
 	return all
-}
-
-// selector is what the object's Jobs hand to the backend.
-func (s *Set) selector() (map[string]string, error) {
-	own, err := naming.Labels(s.Object)
-	if err != nil {
-		return nil, err
-	}
-	return naming.BackendSelector(naming.Suffix(s.Object), own), nil
-}
-
-func mislabelled(secret *corev1.Secret, key, want string) error {
-	got, ok := secret.Labels[key]
-	have := fmt.Sprintf("label %s is %q", key, got)
-	if !ok {
-		have = "label " + key + " is missing"
-	}
-	return &state.Error{Reason: state.Mislabelled, Secret: secret.Name, Err: fmt.Errorf(
-		"%s, but the state is found by %q: a runtime would begin with an empty state; set the label to %q", have, want, want)}
 }
