@@ -67,6 +67,7 @@ var errNoConfig = errors.New("no kubeconfig is there: give --kubeconfig, or set 
 
 // cluster is one namespace of one cluster.
 type cluster struct {
+	me        string // what a person types to run this program
 	namespace string
 	client    kubernetes.Interface
 	metadata  metadata.Interface
@@ -87,7 +88,7 @@ func (a *app) connect() (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choose a cluster: %w", err)
 	}
-	return &cluster{namespace: namespace, client: client, metadata: meta, Clients: launch.NewClients(client, namespace)}, nil
+	return &cluster{me: a.name, namespace: namespace, client: client, metadata: meta, Clients: launch.NewClients(client, namespace)}, nil
 }
 
 func (c *cluster) chunks() chunks.API {

@@ -63,19 +63,16 @@ func (a *app) newCopiesCommand(name, short string, only func(backup.Set) bool) *
 				return err
 			}
 			views := viewCopies(sets, only)
-			return a.print(out, views, func() error { return a.copyTable(views, name) })
+			return a.print(out, views, func() error { return a.copyTable(out, views, name) })
 		},
 	}
 	which.flags(c)
-	out.flags(c)
+	out.listFlags(c)
 	return c
 }
 
-func (a *app) copyTable(views []copyView, name string) error {
-	if len(views) == 0 {
-		_, err := fmt.Fprintf(a.streams.Out, "No %s.\n", map[string]string{"backups": "backup, and no rescue set", "rescue": "rescue set"}[name])
-		return err
-	}
+func (a *app) copyTable(out *output, views []copyView, name string) error {
+	none := map[string]string{"backups": "No backup, and no rescue set.", "rescue": "No rescue set."}[name]
 	var rows [][]string
 	for _, v := range views {
 		rows = append(rows, []string{
@@ -83,7 +80,7 @@ func (a *app) copyTable(views []copyView, name string) error {
 			strconv.FormatInt(v.Size, 10), incomplete(v.Complete),
 		})
 	}
-	return a.table([]string{"NAME", "ORIGIN", "SERIAL", "LINEAGE", "AGE", "BYTES", "COMPLETE"}, rows)
+	return a.list(out, []string{"NAME", "ORIGIN", "SERIAL", "LINEAGE", "AGE", "BYTES", "COMPLETE"}, rows, none)
 }
 
 func incomplete(complete bool) string {
@@ -115,7 +112,7 @@ func (a *app) newBackupCommand() *cobra.Command {
 			}
 			set, made, err := cl.copies().Take(c.Context(), from)
 			if err != nil {
-				return err
+				return cl.withNames(c.Context(), o, err)
 			}
 			return a.print(out, backupView{made, viewCopy(set)}, func() error { return a.backupText(set, made) })
 		},

@@ -100,6 +100,11 @@ func (s observed) compare(copyName string) string {
 	return fmt.Sprintf("%s state diff %s %s@%s -n %s", s.name, name, name, copyName, s.object.Namespace)
 }
 
+// explain is the command that shows what is in a copy.
+func (s observed) explain(copyName string) string {
+	return fmt.Sprintf("%s state explain %s@%s -n %s", s.name, objectName(s.object), copyName, s.object.Namespace)
+}
+
 func (s observed) ofState() []finding {
 	v := s.state
 	switch reason := state.Reason(v.Reason); {
@@ -111,26 +116,27 @@ func (s observed) ofState() []finding {
 	case reason == state.NotFound:
 		return []finding{s.withoutState()}
 	case reason == state.Mislabelled:
-		return []finding{{Level: problem, Text: v.Message, Next: v.repair}}
+		return []finding{{Level: problem, Text: v.Message, Next: v.Next}}
+	case v.unfilled && !launch.Applied(s.runs):
+		return []finding{{Level: note, Text: "there is no state yet: a first init was killed before it had written one; the next Job goes on from there"}}
 	}
 	return []finding{{Level: problem, Text: v.Message, Next: s.restoreNewest()}}
 }
 
-// withoutState tells a state that is lost from one that was never there.
+// withoutState tells by the Jobs whether a state is lost that no copy says is lost.
 func (s observed) withoutState() finding {
-	applied := false
-	for _, r := range s.runs {
-		if r.Outcome != nil && r.Outcome.Verdict == launch.Succeeded {
-			applied = r.Op == naming.Apply || r.Op == naming.Restore || applied && r.Op != naming.Destroy
-		}
-	}
 	switch {
-	case applied:
+	case launch.Applied(s.runs):
 		return finding{Level: problem, Text: "lost: a Job has applied, and there is no Secret; the next apply would create everything anew", Next: s.restoreNewest()}
-	case len(s.copies) > 0:
-		return finding{Level: problem, Text: "there is no state, but there are copies of one", Next: s.restoreNewest()}
+	case len(s.runs)+len(s.copies) > 0 || s.state.Next == "":
+		return finding{Level: note, Text: "there is no state: nothing was applied yet, or everything is destroyed"}
 	}
-	return finding{Level: note, Text: "there is no state: nothing was applied yet, or everything is destroyed"}
+	return finding{Level: note, Text: "there is no state, no Job and no copy of an object of this name", Next: s.state.Next}
+}
+
+// gone reports whether there is no state because there is none to be.
+func (s observed) gone() bool {
+	return s.state.Reason == string(state.NotFound) && !launch.Applied(s.runs)
 }
 
 // restore is the command that makes a copy the state; IMAGE and ROOT are those of the object's other Jobs.
@@ -146,15 +152,14 @@ func (s observed) restoreNewest() string {
 	return "there is no complete copy; see what is there: kubectl get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
 }
 
-// newest is the complete copy with the highest serial, a rescue set before a backup.
-func (s observed) newest() (best backup.Set, ok bool) {
+// newest is the newest complete copy. A serial does not tell: a restore may take it back.
+func (s observed) newest() (backup.Set, bool) {
 	for _, c := range s.copies {
-		better := !ok || c.Serial > best.Serial || c.Serial == best.Serial && c.Origin == backup.Rescue && best.Origin != backup.Rescue
-		if c.Complete() && better {
-			best, ok = c, true
+		if c.Complete() {
+			return c, true
 		}
 	}
-	return best, ok
+	return backup.Set{}, false
 }
 
 func (s observed) ofLock() []finding {
@@ -214,6 +219,8 @@ func (s observed) ofCopies() []finding {
 func (s observed) ofRescue(c backup.Set) finding {
 	in := s.state.Summary
 	switch text := fmt.Sprintf("rescue set %s has serial %d", c.Name, c.Serial); {
+	case s.gone():
+		return finding{Level: note, Text: text + ", of a state that is gone: if nothing of it exists any more, remove the set", Next: s.explain(c.Name)}
 	case !c.Complete():
 		return finding{Level: problem, Text: text + ", and is not complete", Next: s.command("state rescue")}
 	case in == nil:

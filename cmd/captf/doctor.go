@@ -124,8 +124,9 @@ func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorV
 // doctorText writes one screen.
 func (a *app) doctorText(v doctorView) error {
 	fmt.Fprintf(a.streams.Out, "%s in namespace %s, cluster %s, state %s\n\n", v.Object, v.Namespace, table.OrDash(v.Cluster), naming.StateSecret(v.Suffix, 0))
+	width := table.Width(a.streams.Out)
 	for _, f := range v.Findings {
-		fmt.Fprintf(a.streams.Out, "%-4s %-7s %s\n", f.Level.mark(), f.Area, table.Printable(f.Text))
+		fmt.Fprintf(a.streams.Out, "%-4s %-7s %s\n", f.Level.mark(), f.Area, table.Wrap(table.Printable(f.Text), 13, width))
 		if f.Next != "" {
 			fmt.Fprintf(a.streams.Out, "%12s -> %s\n", "", table.Printable(f.Next))
 		}
@@ -138,7 +139,7 @@ func (a *app) doctorText(v doctorView) error {
 	for _, j := range v.Jobs {
 		rows = append(rows, []string{j.Name, string(j.Op), strconv.Itoa(j.Attempt), duration.HumanDuration(a.now().Sub(j.CreatedAt)), j.outcome(), j.Reason})
 	}
-	return a.table([]string{"JOB", "OP", "ATTEMPT", "AGE", "OUTCOME", "REASON"}, rows)
+	return table.Write(a.streams.Out, []string{"JOB", "OP", "ATTEMPT", "AGE", "OUTCOME", "REASON"}, rows)
 }
 
 func (j jobView) outcome() string {

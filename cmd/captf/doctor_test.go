@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/statetest"
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
@@ -197,6 +199,63 @@ func TestDoctorOfALostState(t *testing.T) {
 	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost", "-> captf launch restore tm/worker-0 -n "+c.Object.Namespace+" --image IMAGE -f ROOT --backup "+naming.RescueSecret(c.Suffix, 8, 0))
 }
 
+// What is destroyed is no problem, whatever copies and old rescue sets it leaves, and whether or not a Job is left to tell.
+// A copy with resources and no Job that tells of a destroy is one.
+func TestDoctorWithoutAState(t *testing.T) {
+	t.Parallel()
+	full := `{"version":4,"serial":1,"lineage":"3f2a","outputs":{},"resources":[{"mode":"managed"}]}`
+	for name, test := range map[string]struct {
+		states []string // of which there are copies
+		ops    []naming.Op
+		rescue bool
+		code   int
+		want   []string
+	}{
+		"destroyed":                  {states: []string{full, document(2)}, ops: []naming.Op{naming.Apply, naming.Destroy}, want: []string{"note state   there is no state"}},
+		"destroyed long ago":         {states: []string{full, document(2)}, want: []string{"note state   there is no state", "2 complete backups"}},
+		"destroyed, with a rescue":   {states: []string{full, document(2)}, rescue: true, want: []string{"note copies  rescue set", "is gone", "-> captf state explain tm/worker-0@"}},
+		"a copy has resources":       {states: []string{full}, code: 1, want: []string{"!!   state   StateLost: there is no state, but backup", "has resources (1)", "-> captf launch restore"}},
+		"applied again, and no copy": {ops: []naming.Op{naming.Destroy, naming.Apply}, code: 1, want: []string{"!!   state   lost: a Job has applied"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := statetest.New(t, kubetest.Shared(t))
+			p := operator(t, c)
+			if test.rescue {
+				putRescue(t, c, 1)
+			}
+			for i, doc := range test.states {
+				if i == 0 {
+					c.Put(t, statetest.Gzip([]byte(doc)))
+				} else {
+					c.Change(t, 0, func(s *corev1.Secret) { s.Data["tfstate"] = statetest.Gzip([]byte(doc)) })
+				}
+				p.run(t, "state", "backup", "tm/worker-0").want(t, 0)
+			}
+			if len(test.states) > 0 {
+				if err := c.Secrets.Delete(t.Context(), naming.StateSecret(c.Suffix, 0), metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, op := range test.ops {
+				putJob(t, c, op, i+1, batchv1.JobComplete)
+			}
+			p.run(t, "doctor", "tm/worker-0").want(t, test.code, test.want...)
+		})
+	}
+}
+
+// A first init that was killed leaves a Secret without a state: no person is needed.
+func TestDoctorOfAFirstInitThatWasKilled(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.PutChunk(t, naming.StateSecret(c.Suffix, 0), nil)
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "note state   there is no state yet")
+	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   StateInconsistent")
+}
+
 func TestDoctorOfAMislabelledState(t *testing.T) {
 	t.Parallel()
 	c := statetest.New(t, kubetest.Shared(t))
@@ -207,6 +266,35 @@ func TestDoctorOfAMislabelledState(t *testing.T) {
 	e := p.run(t, "doctor", "tm/worker-0")
 	next := "kubectl label secret --overwrite -n " + c.Object.Namespace + " " + naming.StateSecret(c.Suffix, 0) + " " + naming.LabelCluster + "=prod"
 	e.want(t, 1, "!!   state   StateMislabelled", "-> "+next)
+}
+
+// One command repairs all labels of all chunks, whatever they have lost.
+func TestLabelsAreRepairedAtOnce(t *testing.T) {
+	t.Parallel()
+	kubectl := tools.Bin(t, "kubectl")
+	c := statetest.New(t, kubetest.Shared(t))
+	data := statetest.Gzip([]byte(document(7)))
+	for i := range 3 {
+		c.PutChunk(t, naming.StateSecret(c.Suffix, i), data[len(data)*i/3:len(data)*(i+1)/3])
+	}
+	c.Change(t, 0, func(s *corev1.Secret) { clear(s.Labels) })
+	c.Change(t, 1, func(s *corev1.Secret) {
+		delete(s.Labels, naming.LabelStateSuffix)
+		s.Labels[naming.LabelCluster] = "other"
+	})
+	c.Change(t, 2, func(s *corev1.Secret) { delete(s.Labels, naming.LabelMove) })
+	p := operator(t, c)
+	var v stateView
+	e := p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod", "-o", "json")
+	e.want(t, 1, naming.StateSecret(c.Suffix, 0), naming.StateSecret(c.Suffix, 1), naming.StateSecret(c.Suffix, 2))
+	e.decode(t, &v)
+	words := strings.Fields(v.Next)
+	cmd := exec.CommandContext(t.Context(), kubectl, words[1:]...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + admin(t).kubeconfig}
+	if out, err := cmd.CombinedOutput(); err != nil || words[0] != "kubectl" {
+		t.Fatalf("%s: %v\n%s", v.Next, err, out)
+	}
+	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 0, "True StateRead", "in 3 Secrets")
 }
 
 func TestDoctorOfAJobThatDoesNotStart(t *testing.T) {

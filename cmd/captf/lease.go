@@ -51,11 +51,11 @@ func (a *app) newLeaseShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(out, views, func() error { return a.leaseTable(views) })
+			return a.print(out, views, func() error { return a.leaseTable(out, views) })
 		},
 	}
 	which.flags(c)
-	out.flags(c)
+	out.listFlags(c)
 	return c
 }
 
@@ -74,18 +74,15 @@ func (a *app) showLeases(ctx context.Context, which *objectFlags, args []string)
 	return cl.leasesOf(ctx, o, a.now())
 }
 
-func (a *app) leaseTable(views []leaseView) error {
-	if len(views) == 0 {
-		_, err := fmt.Fprintln(a.streams.Out, "No lease: nothing keeps a Job from being started.")
-		return err
-	}
+func (a *app) leaseTable(out *output, views []leaseView) error {
 	var rows [][]string
 	for _, v := range views {
 		rows = append(rows, []string{
 			v.Kind, v.Owner, v.Cluster, v.Op, string(v.Status), duration.HumanDuration(a.now().Sub(v.AcquiredAt)), v.Job, v.Why,
 		})
 	}
-	return a.table([]string{"LEASE", "OWNER", "CLUSTER", "OP", "STATUS", "AGE", "JOB", "WHY"}, rows)
+	return a.list(out, []string{"LEASE", "OWNER", "CLUSTER", "OP", "STATUS", "AGE", "JOB", "WHY"}, rows,
+		"No lease: nothing keeps a Job from being started.")
 }
 
 // allLeases judges every lease of the namespace.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -48,11 +47,11 @@ func (a *app) newStateListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(out, views, func() error { return a.listTable(views, all, out.wide()) })
+			return a.print(out, views, func() error { return a.listTable(out, views, all) })
 		},
 	}
 	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the states of all namespaces")
-	out.flags(c, asWide)
+	out.listFlags(c, asWide)
 	return c
 }
 
@@ -123,23 +122,19 @@ func (e *entry) created() *time.Time {
 	return oldest
 }
 
-func (a *app) listTable(views []listView, all, wide bool) error {
-	if len(views) == 0 {
-		_, err := fmt.Fprintln(a.streams.Out, "No state: nothing here has the label "+naming.LabelManaged+"=true.")
-		return err
-	}
+func (a *app) listTable(out *output, views []listView, all bool) error {
 	heading := []string{"OBJECT", "CLUSTER", "SECRETS", "BACKUPS", "LOCK", "JOB", "AGE"}
 	if all {
 		heading = append([]string{"NAMESPACE"}, heading...)
 	}
-	if wide {
+	if out.wide() {
 		heading = append(heading, "READABLE", "SERIAL", "RESOURCES", "SUFFIX")
 	}
 	var rows [][]string
 	for _, v := range views {
-		rows = append(rows, v.row(a.now(), all, wide))
+		rows = append(rows, v.row(a.now(), all, out.wide()))
 	}
-	return a.table(heading, rows)
+	return a.list(out, heading, rows, "No state: nothing here has the label "+naming.LabelManaged+"=true.")
 }
 
 func (v listView) row(now time.Time, all, wide bool) []string {

@@ -117,8 +117,11 @@ func (a *app) newLockShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := cl.known(c.Context(), o, found); err != nil {
+				return err
+			}
 			v := viewLock(o, found, a.name)
-			return a.print(out, v, func() error { return a.table(nil, v.rows(a.now())) })
+			return a.print(out, v, func() error { return a.fields(v.rows(a.now())) })
 		},
 	}
 	which.flags(c)

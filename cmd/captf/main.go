@@ -1,8 +1,8 @@
 // Command captf shows and repairs what is kept for an object in its cluster: its state, the lock on it,
 // the leases of its Jobs, and copies to restore from. As kubectl-captf it is a plugin of kubectl.
 //
-// Exit codes: 0 for success, 1 when something failed, was refused or, for doctor, needs a person, 2 for a
-// command line that cannot be understood.
+// Exit codes: 0 for success, 1 when something failed, was refused, is not there or is not as it should be, 2 for a
+// command line that cannot be understood. docs/captf.md has them for each command.
 package main
 
 import (

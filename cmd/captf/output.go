@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +12,11 @@ import (
 	"github.com/captf/captf-runner/internal/table"
 )
 
-// output is the flag -o.
+// output are the flags -o and --no-headers.
 type output struct {
-	format  string
-	formats []string
+	format    string
+	formats   []string
+	noHeaders bool
 }
 
 const (
@@ -34,6 +36,12 @@ func (o *output) flags(c *cobra.Command, more ...string) {
 		}
 		return nil
 	}
+}
+
+// listFlags adds -o, and --no-headers for a command that prints a list.
+func (o *output) listFlags(c *cobra.Command, more ...string) {
+	o.flags(c, more...)
+	c.Flags().BoolVar(&o.noHeaders, "no-headers", false, "print the table without its heading")
 }
 
 func (o *output) wide() bool { return o.format == asWide }
@@ -57,7 +65,17 @@ func (a *app) print(o *output, v any, people func() error) error {
 	return people()
 }
 
-// table writes rows under a heading.
-func (a *app) table(heading []string, rows [][]string) error {
+// fields writes names with their values.
+func (a *app) fields(rows [][]string) error { return table.Write(a.streams.Out, nil, rows) }
+
+// list writes rows under a heading. Of none it says so as kubectl does, where no program reads it.
+func (a *app) list(o *output, heading []string, rows [][]string, none string) error {
+	switch {
+	case len(rows) == 0:
+		fmt.Fprintln(a.streams.ErrOut, none)
+		return nil
+	case o.noHeaders:
+		heading = nil
+	}
 	return table.Write(a.streams.Out, heading, rows)
 }

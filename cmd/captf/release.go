@@ -55,6 +55,9 @@ func (a *app) release(ctx context.Context, cl *cluster, o naming.Object, may per
 	if err != nil {
 		return err
 	}
+	if err := cl.known(ctx, o, found); err != nil {
+		return err
+	}
 	v := viewLock(o, found, a.name)
 	if err := allowed(found, may); err != nil {
 		_ = table.Write(a.streams.ErrOut, nil, v.rows(a.now())) // the error follows

@@ -49,7 +49,7 @@ OBJECT is KIND/NAME with KIND one of TerraformCluster (tc), TerraformMachine (tm
 
 The flags of kubectl that choose a cluster and a user work here as well.
 
-Exit codes: 0 done, 1 failed, refused or (doctor) a person is needed, 2 usage; launch has the runner's.`,
+Exit codes: 0 done, 1 failed, refused, not there or not as it should be, 2 usage; launch has the runner's.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs, RunE: a.unknown,
 	}

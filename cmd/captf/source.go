@@ -93,7 +93,7 @@ func (a *app) openObject(ctx context.Context, flags *sourceFlags, args []string)
 	}
 	doc, err := source.Open()
 	if err != nil {
-		return nil, err
+		return nil, cl.withNames(ctx, o, err)
 	}
 	return io.NopCloser(doc), nil
 }

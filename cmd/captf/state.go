@@ -35,9 +35,16 @@ type stateView struct {
 	Reason   string `json:"reason"`
 	Message  string `json:"message,omitempty"`
 
+	Next string `json:"next,omitempty"` // what to do about it
+
 	Summary *summaryView `json:"state,omitempty"` // nil when it cannot be read
 
-	repair string // the command that puts a label right
+	unfilled bool // there is only a Secret that a first init was to fill
+}
+
+// usable is what the exit code tells: a state that OpenTofu encrypted is as it should be.
+func (v stateView) usable() bool {
+	return v.Readable == "True" || v.Reason == string(state.Encrypted)
 }
 
 type summaryView struct {
@@ -59,7 +66,8 @@ type outputView struct {
 	Sensitive bool   `json:"sensitive"`
 }
 
-// readState reads the state, and judges it as a controller does. Only an error that is none of the state's is returned.
+// readState reads the state, and judges it as a controller does that knows of no Job. Only an error that is none of the
+// state's is returned.
 func (cl *cluster) readState(ctx context.Context, o naming.Object) (stateView, error) {
 	v := stateView{Object: objectName(o), Namespace: o.Namespace, Cluster: o.Cluster, Suffix: naming.Suffix(o)}
 	set, err := cl.chunks().Gather(ctx, o)
@@ -72,9 +80,14 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object) (stateView, e
 			err = wrong
 		}
 	}
-	if errors.Is(err, state.Mislabelled) {
-		v.repair = relabel(set)
+	if v.unfilled = set.Unfilled(); v.unfilled || errors.Is(err, state.NotFound) {
+		if missing := cl.copies().CheckMissing(ctx, o); errors.Is(missing, state.Lost) {
+			err, v.unfilled = missing, false
+		} else if missing != nil {
+			return v, missing
+		}
 	}
+	v.Next = cl.nextForState(ctx, set, err)
 	condition := state.Readable(err)
 	v.Readable, v.Reason, v.Message = condition.Status, condition.Reason, condition.Message
 	if sum != nil {
@@ -83,20 +96,35 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object) (stateView, e
 	return v, nil
 }
 
-// relabel is the command that gives a Secret the label that a runtime looks for.
+// nextForState is what to do about a state that cannot be read.
+func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error) string {
+	switch reason := state.ReasonOf(err); reason {
+	case "", state.Encrypted:
+		return ""
+	case state.Mislabelled:
+		return relabel(set)
+	case state.NotFound:
+		return didYouMean(cl.likely(ctx, set.Object))
+	}
+	return fmt.Sprintf("%s doctor %s -n %s", cl.me, objectName(set.Object), set.Object.Namespace)
+}
+
+// relabel is the one command that gives all Secrets of a state the labels that a runtime looks for.
 func relabel(set *chunks.Set) string {
-	own, err := naming.Labels(set.Object)
+	wrong, err := set.Mislabelled()
 	if err != nil {
 		return "" // it was gathered, so it is valid
 	}
-	suffix := naming.Suffix(set.Object)
-	selector := naming.BackendSelector(suffix, own)
-	for _, secret := range slices.Concat(set.Hidden, set.Found) {
-		if key, wrong := naming.Unselected(selector, secret.Labels); wrong {
-			return fmt.Sprintf("kubectl label secret --overwrite -n %s %s %s=%s", secret.Namespace, secret.Name, key, selector[key])
-		}
+	var words []string
+	labels := map[string]string{}
+	for _, m := range wrong {
+		words = append(words, m.Secret)
+		maps.Copy(labels, m.Want)
 	}
-	return ""
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		words = append(words, key+"="+labels[key])
+	}
+	return fmt.Sprintf("kubectl label secret --overwrite -n %s %s", set.Object.Namespace, strings.Join(words, " "))
 }
 
 func viewSummary(sum *state.Summary, encrypted bool) *summaryView {
@@ -115,6 +143,8 @@ func (a *app) newStateShowCommand() *cobra.Command {
 	which, out := &objectFlags{}, &output{}
 	c := &cobra.Command{
 		Use: "show OBJECT", Short: "Show whether a state can be read, its serial, lineage and sizes",
+		Long: `Show whether a state can be read, its serial, lineage and sizes. The exit code is 1 for one that cannot be read, and
+for none. One that OpenTofu encrypted is as it should be: 0.`,
 		Args: which.args, ValidArgsFunction: a.completeObject,
 		RunE: func(c *cobra.Command, args []string) error {
 			cl, o, err := a.objectInCluster(c.Context(), which, args)
@@ -125,7 +155,10 @@ func (a *app) newStateShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(out, v, func() error { return a.table(nil, v.rows()) })
+			if err := a.print(out, v, func() error { return a.fields(v.rows()) }); err != nil || v.usable() {
+				return err
+			}
+			return handled{errors.New(v.Reason)}
 		},
 	}
 	which.flags(c)
@@ -140,6 +173,9 @@ func (v stateView) rows() [][]string {
 	}
 	if v.Message != "" {
 		rows = append(rows, []string{"why", v.Message})
+	}
+	if v.Next != "" {
+		rows = append(rows, []string{"do", v.Next})
 	}
 	s := v.Summary
 	if s == nil {

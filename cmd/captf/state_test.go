@@ -170,22 +170,41 @@ func TestStateErrors(t *testing.T) {
 	t.Parallel()
 	c := statetest.New(t, kubetest.Shared(t))
 	p := operator(t, c)
-	p.run(t, "state", "show", "tm/worker-0").want(t, 0, "Unknown StateNotFound")
+	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "Unknown StateNotFound")
 	p.run(t, "state", "pull", "tm/worker-0").want(t, 1, "StateNotFound: secret tfstate-default-"+c.Suffix+" does not exist")
 	p.run(t, "state", "backup", "tm/worker-0").want(t, 1, "StateNotFound")
 	p.run(t, "state", "diff", "tm/worker-0", "/does/not/exist").want(t, 1, "StateNotFound")
 	p.run(t, "state", "explain", "./worker-0").want(t, 1, "open ./worker-0: no such file")
 	c.PutChunk(t, naming.StateSecret(c.Suffix, 0), []byte("not gzip"))
-	p.run(t, "state", "show", "tm/worker-0").want(t, 0, "False StateCorrupt", "it is not gzip")
+	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "False StateCorrupt", "it is not gzip", "do        captf doctor tm/worker-0 -n "+c.Object.Namespace)
 	p.run(t, "state", "explain", "tm/worker-0").want(t, 1, "tm/worker-0: StateCorrupt")
 	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, naming.LabelMove) })
-	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 0, "False", "not gzip")
+	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 1, "False", "not gzip")
 	c.Change(t, 0, func(s *corev1.Secret) {
 		s.Data["tfstate"] = statetest.Gzip([]byte(`{"version":4,"serial":1,"lineage":"a"}`))
 	})
-	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 0, "False StateMislabelled", naming.LabelMove)
+	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 1, "False StateMislabelled", naming.LabelMove)
 	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, "tfstate") })
 	p.run(t, "state", "pull", "tm/worker-0").want(t, 1, "StateMislabelled", "is missing")
+}
+
+// A state that OpenTofu encrypted is as it should be.
+func TestEncryptedState(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	doc, err := os.ReadFile("../../runner/state/testdata/tofu-encrypted.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Put(t, statetest.Gzip(doc))
+	p.run(t, "state", "show", "tm/worker-0").want(t, 0, "False StateEncrypted", "lineage      90b72d96-2232-3311-b898-f6a8a2be823d")
+	p.run(t, "state", "explain", "tm/worker-0").want(t, 0, "by OpenTofu")
+	p.run(t, "state", "backup", "tm/worker-0").want(t, 0, "backed up as")
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "ok   state   encrypted by OpenTofu")
+	if e := p.run(t, "state", "pull", "tm/worker-0"); e.code != 0 || e.out != string(doc) {
+		t.Errorf("pull: exit code %d, %d bytes", e.code, len(e.out))
+	}
 }
 
 func TestStateList(t *testing.T) {
@@ -212,7 +231,7 @@ func TestStateList(t *testing.T) {
 	p.run(t, "state", "ls", "-A").want(t, 1, "forbidden", "docs/captf.md")
 	admin(t).run(t, "state", "ls", "-A").want(t, 0, "NAMESPACE", c.Object.Namespace+"  tm/worker-0")
 	p.run(t, "state", "show", "--suffix", other.Suffix).want(t, 1, "its labels say tc/", "write KIND/NAME")
-	p.run(t, "state", "show", "tc/"+long.Name).want(t, 0, "False StateCorrupt")
+	p.run(t, "state", "show", "tc/"+long.Name).want(t, 1, "False StateCorrupt")
 }
 
 // A copy in several Secrets is one backup.

@@ -96,7 +96,7 @@ func TestFlagsChooseTheCluster(t *testing.T) {
 	c := statetest.New(t, kubetest.Shared(t))
 	c.Put(t, statetest.Gzip([]byte(document(7))))
 	p := admin(t)
-	p.run(t, "state", "show", "tm/worker-0").want(t, 0, "StateNotFound")
+	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "StateNotFound")
 	p.run(t, "state", "show", "tm/worker-0", "-n", c.Object.Namespace, "--context", "admin").want(t, 0, "StateRead")
 	p.run(t, "-n", c.Object.Namespace, "--kubeconfig", p.kubeconfig, "state", "show", "tm/worker-0").want(t, 0, "StateRead")
 	p.run(t, "state", "show", "tm/worker-0", "--context", "other").want(t, 1, `context "other" does not exist`)

@@ -37,3 +37,33 @@ func TestStamp(t *testing.T) {
 		t.Errorf("the zero time is %q, want nothing", got)
 	}
 }
+
+func TestFold(t *testing.T) {
+	var out strings.Builder
+	rows := [][]string{{"a", "first"}, {"long", "-"}}
+	if err := fold(&out, []string{"NAME", "WHY"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "NAME  a\nWHY   first\n\nNAME  long\nWHY   -\n"; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	if got := total(append(rows, []string{"NAME", "WHY"})); got != len("long")+2+len("first") {
+		t.Errorf("the table is %d wide", got)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, test := range []struct {
+		indent, width int
+		want          string
+	}{
+		{3, 0, "one two three four five six"},
+		{3, 22, "one two three four five six"}, // hardly fits
+		{3, 23, "one two three four\n   five six"},
+		{3, 30, "one two three four five six"},
+	} {
+		if got := Wrap("one two three four five six", test.indent, test.width); got != test.want {
+			t.Errorf("indent %d, width %d: got %q, want %q", test.indent, test.width, got, test.want)
+		}
+	}
+}
