@@ -87,7 +87,7 @@ resource "probe_file" "this_one_has_quite_a_long_name" {
 func TestOverflow(t *testing.T) {
 	f, k := clusterFixture(t, tools.Runtimes(t)[0])
 	f.write(t, "main.tf", manyFailing)
-	o := f.must(t, 1, "apply", "--job-name", "the-job", "--job-uid", "0e2b7a51-6d0e-4d2a-91a8-1d4f0e6a5b11")
+	o := f.must(t, 1, "apply", "--job-name", "the-job", "--job-uid", jobUID)
 	if len(o.raw) > result.MaxSize || o.result.Document != "the-job-result" {
 		t.Fatalf("%d bytes, document %q\n%s", len(o.raw), o.result.Document, o)
 	}
@@ -105,8 +105,14 @@ func TestOverflow(t *testing.T) {
 	if len(whole.Error.Resources) <= len(o.result.Error.Resources) {
 		t.Errorf("the whole result names %d resources, the short one %d", len(whole.Error.Resources), len(o.result.Error.Resources))
 	}
-	// A second run of the same Job name (a pod that was started again) must not fail for it.
-	f.must(t, 1, "apply", "--job-name", "the-job")
+	// A pod that is started again keeps its own beside it.
+	if again := f.must(t, 1, "apply", "--job-name", "the-job", "--job-uid", jobUID); !strings.HasPrefix(again.result.Document, "the-job-result-") {
+		t.Errorf("the document of a second pod is %q", again.result.Document)
+	}
+	// Without its UID nothing would ever remove it.
+	if o := f.must(t, 1, "apply", "--job-name", "the-job"); o.result.Document != "" {
+		t.Errorf("a document without an owner: %q", o.result.Document)
+	}
 }
 
 // A run that is told to stop leaves its result in a ConfigMap as well: a Job's deadline deletes the pod, and the
@@ -114,7 +120,7 @@ func TestOverflow(t *testing.T) {
 func TestResultOfStoppedRun(t *testing.T) {
 	f, k := clusterFixture(t, tools.Runtimes(t)[0])
 	f.slow(t, "1s", true)
-	l := f.start(t, "apply", "--job-name", "the-job", "--job-uid", "0e2b7a51-6d0e-4d2a-91a8-1d4f0e6a5b11")
+	l := f.start(t, "apply", "--job-name", "the-job", "--job-uid", jobUID)
 	l.says(t, creatingFirst)
 	l.signal(t, syscall.SIGTERM)
 	o := l.finish(t)

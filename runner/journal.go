@@ -7,15 +7,24 @@ import (
 	"github.com/captf/captf-runner/runner/runtime"
 )
 
-// maxJournal bounds how many resources the result names; it counts all of them.
+// maxJournal bounds how many resources the result names while a step changes them; it counts all of them. More would
+// not fit into a termination message, and what is not named is in the list of the step's changes.
 const maxJournal = 64
 
 // journal keeps the result's list of resources that no saved state may know, before the run can be
 // killed: what a partial result says is then the only trace of them.
 func (r *run) journal(changes []runtime.Started) {
-	list := listUnsaved(changes)
-	r.update(func(res *result.Result) { res.Unsaved = list })
+	r.setUnsaved(listUnsaved(changes, maxJournal))
 	r.saver.soon(r.save)
+}
+
+// setUnsaved notes what no saved state may know, and where the list is that has the rest of it.
+func (r *run) setUnsaved(list *result.Unsaved) {
+	r.update(func(res *result.Result) {
+		if res.Unsaved = list; list != nil {
+			list.Planned = r.listed
+		}
+	})
 }
 
 // unsaved is what a step that has ended may have changed without a saved state that says so. A runtime
@@ -23,13 +32,15 @@ func (r *run) journal(changes []runtime.Started) {
 // killed, or pressed to end, saved nothing that it had not saved before.
 func unsaved(exit runtime.Exit, output *runtime.Output) *result.Unsaved {
 	if exit.Signal != 0 || exit.Pressed || exit.Killed {
-		return listUnsaved(output.Changes)
+		return listUnsaved(output.Changes, len(output.Changes))
 	}
-	return listUnsaved(output.Unanswered())
+	unanswered := output.Unanswered()
+	return listUnsaved(unanswered, len(unanswered))
 }
 
-// listUnsaved lists the changes that are in flight, then those that ended; of each the newest first.
-func listUnsaved(changes []runtime.Started) *result.Unsaved {
+// listUnsaved lists the changes that are in flight, then those that ended; of each the newest first. It
+// counts all of them, and names as many as limit says.
+func listUnsaved(changes []runtime.Started, limit int) *result.Unsaved {
 	var list result.Unsaved
 	for _, ended := range []bool{false, true} {
 		for _, c := range slices.Backward(changes) {
@@ -37,7 +48,7 @@ func listUnsaved(changes []runtime.Started) *result.Unsaved {
 				continue
 			}
 			list.Count++
-			if len(list.Resources) < maxJournal {
+			if len(list.Resources) < limit {
 				list.Resources = append(list.Resources, result.UnsavedResource{Address: c.Address, Action: c.Action, ID: c.ID})
 			}
 		}

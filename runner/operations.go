@@ -28,9 +28,9 @@ func (r *run) operate(ctx context.Context) error {
 		if r.opts.GuardDeletes || r.opts.ExpectPlan != "" {
 			return r.applyApproved(ctx)
 		}
-		return r.change(ctx, step{name: "apply", locks: true, args: runtime.Args.Apply})
+		return r.change(ctx, step{name: "apply", locks: true, changes: true, args: runtime.Args.Apply})
 	case naming.Destroy:
-		return r.change(ctx, step{name: "destroy", locks: true, args: runtime.Args.Destroy})
+		return r.change(ctx, step{name: "destroy", locks: true, changes: true, args: runtime.Args.Destroy})
 	case naming.Refresh:
 		return r.refresh(ctx)
 	case naming.Drift:
@@ -109,7 +109,7 @@ func (r *run) applyApproved(ctx context.Context) error {
 	shown.plan = nil
 	debug.FreeOSMemory()
 	saved := func(a runtime.Args) []string { return a.ApplyPlan(r.work.plan()) }
-	return r.change(ctx, step{name: "apply", locks: true, args: saved})
+	return r.change(ctx, step{name: "apply", locks: true, changes: true, args: saved})
 }
 
 // approve stops a run whose plan is not what was approved, before anything is changed.

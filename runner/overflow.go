@@ -4,49 +4,41 @@ import (
 	"context"
 	"math"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/result"
 )
 
-const (
-	// maxOverflow is what a ConfigMap holds, less its metadata, in bytes.
-	maxOverflow = 900 << 10
-	// overflowKey is the ConfigMap's key.
-	overflowKey = "result.json"
-)
+// maxDocument is what a ConfigMap holds, less its metadata, in bytes. No document is larger, wherever it is kept.
+const maxDocument = 900 << 10
 
-// overflow puts a result into the ConfigMap <job>-result, in full, names it in the small one, and reports whether it
-// did. It does so with one that does not fit into a termination message, and with that of a run that was told to stop:
-// whoever tells a pod to stop most often deletes it, and its termination message with it. Without the Job's UID nothing
-// would ever remove the ConfigMap, so there is none.
+// overflow keeps a result in full where it outlives the pod, names that place in the small one, and reports whether it
+// did. It does so with one that does not fit into a termination message. That of a run that was told to stop goes into
+// the Job's ConfigMap in any case: whoever tells a pod to stop most often deletes it, and its termination message with it.
 func (r *run) overflow() bool {
-	c, ok := r.keeper.(*cluster)
 	full := r.cleaned()
-	if !ok || r.opts.JobName == "" || r.opts.JobUID == "" {
-		return false
-	}
-	if r.stop.Cause() == nil && len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
-		return false
-	}
-	cm := &kube.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: r.opts.JobName + "-result", OwnerReferences: r.owner()},
-		Data:       map[string]string{overflowKey: string(result.EncodeMax(full, maxOverflow))},
+	places := r.shelves()
+	if len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
+		if r.stop.Cause() == nil {
+			return false
+		}
+		places = ofJob(places)
 	}
 	ctx, cancel := r.look(context.Background())
 	defer cancel()
-	// One that is there is an earlier pod's, and may not be changed.
-	if _, err := c.client.ConfigMaps(c.client.Namespace()).Create(ctx, cm, metav1.CreateOptions{}); err != nil {
-		r.log.Warn("the full result could not be stored: the short one has to do", "configMap", cm.Name, "error", err)
-		return false
-	}
-	r.res.Document = cm.Name
-	return true
+	where := r.keep(ctx, places, resultDocument, result.EncodeMax(full, maxDocument))
+	r.res.Document = where
+	return where != ""
 }
 
-// owner makes the ConfigMap go with its Job. The runner may not read Jobs, so the UID has to be told.
-func (r *run) owner() []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: r.opts.JobName, UID: types.UID(r.opts.JobUID)}}
+// keep puts a document into the first place that takes it; empty when none does.
+func (r *run) keep(ctx context.Context, places []shelf, kind documentKind, document []byte) (where string) {
+	for _, place := range places {
+		where, err := place.put(ctx, kind, document)
+		if err == nil {
+			return where
+		}
+		if ctx.Err() == nil {
+			r.log.Warn("a document of this run could not be kept", "document", string(kind), "error", err)
+		}
+	}
+	return ""
 }

@@ -66,11 +66,11 @@ func TestUnsaved(t *testing.T) {
 	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2], Errors: answer}); got != nil {
 		t.Errorf("unsaved = %+v after a step in which everything ended, want none", got)
 	}
-	if got, want := listUnsaved(changes[2:3]).Resources[0], (result.UnsavedResource{Address: "c", Action: "update", ID: "i-c"}); got != want {
+	if got, want := listUnsaved(changes[2:3], 1).Resources[0], (result.UnsavedResource{Address: "c", Action: "update", ID: "i-c"}); got != want {
 		t.Errorf("resource = %+v, want %+v", got, want)
 	}
 	many := make([]runtime.Started, 1000)
-	if got := listUnsaved(many); got.Count != 1000 || len(got.Resources) != maxJournal {
+	if got := listUnsaved(many, maxJournal); got.Count != 1000 || len(got.Resources) != maxJournal {
 		t.Errorf("%d of %d are named, want %d of 1000", len(got.Resources), got.Count, maxJournal)
 	}
 }
@@ -80,7 +80,7 @@ func TestProgress(t *testing.T) {
 		return runtime.Event{Type: kind, Hook: &runtime.Hook{Resource: runtime.Resource{Addr: address}}}
 	}
 	p := &progress{}
-	sofar := &runtime.Output{Planned: 3}
+	sofar := &runtime.Output{Planned: make([]runtime.Change, 3)}
 	p.see(runtime.Event{Type: "planned_change"}, sofar)
 	if got := p.text(time.Now()); got != "" {
 		t.Errorf("progress before anything runs = %q", got)

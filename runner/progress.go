@@ -33,7 +33,7 @@ type runningChange struct {
 func (p *progress) see(e runtime.Event, sofar *runtime.Output) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total = max(p.planned, sofar.Planned)
+	p.total = max(p.planned, len(sofar.Planned))
 	if !e.ChangesResource() {
 		return
 	}

@@ -45,6 +45,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if r.overflow() {
 		r.write(false)
 	}
+	r.discardList()
 	r.announceEnd()
 	r.notifier.close()
 	return r.cleaned(), err

@@ -66,16 +66,16 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 			// A full disk cut the file short: what there is of it stays where it is.
 			r.update(func(res *result.Result) {
 				res.State = &result.State{Saved: result.SavedLost, Where: r.work.root}
-				res.Unsaved = listUnsaved(output.Changes)
 			})
+			r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 		}
 		return
 	}
 	known := r.res.Unsaved
 	r.update(func(res *result.Result) {
 		res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: r.work.root}
-		res.Unsaved = listUnsaved(output.Changes) // until it is safe
 	})
+	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes))) // until it is safe
 	r.save()
 	r.log.Error("the state could not be saved: rescuing it", "serial", state.serial, "lineage", state.lineage)
 	saved, where := r.saveSomewhere(ctx, state)

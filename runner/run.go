@@ -51,13 +51,14 @@ type run struct {
 	stepStart time.Time // of the step that runs or ran last
 	other     lock.Info // who held the lock when another was handed down
 	freeAt    time.Time // when the lock was last seen free
+	listed    string    // where the list of the step's changes is
 	ownLock   string    // the lock that a child of this run was seen to hold
 	childGone bool      // no process of that child is left
 	observing sync.WaitGroup
 
 	saver saver
 
-	mu   sync.Mutex // guards res while a step runs
+	mu   sync.Mutex // guards res and listed while a step runs
 	res  *result.Result
 	file *result.File
 }

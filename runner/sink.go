@@ -17,6 +17,7 @@ type sink struct {
 	progress *progress
 	waiting  func()                  // a wait for the lock begins
 	locked   func()                  // the step has the lock; called once
+	planned  func([]runtime.Change)  // the step knows all that it is going to change; called once
 	journal  func([]runtime.Started) // a change to a resource began or ended
 
 	hold bool     // text is only worth showing when the step fails
@@ -34,6 +35,10 @@ func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
 		s.locked = nil
 	}
 	s.progress.see(e, sofar)
+	if s.planned != nil && (e.EndsPlan() || e.ChangesResource()) {
+		s.planned(sofar.Planned)
+		s.planned = nil
+	}
 	if e.ChangesResource() {
 		s.journal(sofar.Changes)
 	}

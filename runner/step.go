@@ -19,6 +19,7 @@ type step struct {
 	args    func(runtime.Args) []string
 	accepts []int // exit codes besides 0
 	locks   bool  // takes the lock, and waits for it when it is asked to
+	changes bool  // what is real
 }
 
 // done is what a step that ended well left.
@@ -97,6 +98,8 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,
 	}
+	listing := r.newLister(ctx, s)
+	out.planned = listing.list
 	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp}
 	limit := r.budget.left() + pollingStep
 	out.waiting = func() { overdue.check(ctx, limit) }
@@ -104,6 +107,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	end := r.tell(out.progress)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), out)
 	end()
+	listing.end()
 	r.observing.Wait()
 	r.saver.settle()
 	r.budget.use(out.lockWait())
@@ -123,8 +127,8 @@ func (r *run) args() runtime.Args {
 
 // ended completes the result after a step that went well.
 func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
+	r.setUnsaved(unsaved(exit, output))
 	r.update(func(res *result.Result) {
-		res.Unsaved = unsaved(exit, output)
 		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
 		setHolder(res.Lock, r.other)
 	})
@@ -133,7 +137,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
-	r.update(func(res *result.Result) { res.Unsaved = unsaved(exit, output) })
+	r.setUnsaved(unsaved(exit, output))
 	r.lookAtLock(ctx, output)
 	r.childGone = exit.GroupGone
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.

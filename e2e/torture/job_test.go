@@ -25,8 +25,11 @@ type job struct {
 	output string // the file with its standard output and error
 }
 
-// jobName is the Job that a runner in a pod is told that it belongs to.
-const jobName = "job"
+// The Job that a runner in a pod is told that it belongs to.
+const (
+	jobName = "job"
+	jobUID  = "0e2b7a51-6d0e-4d2a-91a8-1d4f0e6a5b11"
+)
 
 // inPod makes the runner PID 1 of a PID namespace, as it is in a container: when it is killed, everything ends. The
 // host has the name of a pod of the Job.

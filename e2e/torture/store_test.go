@@ -21,6 +21,8 @@ type store interface {
 	held(t *testing.T) lock.Lock
 	// hold takes the lock as a run that had this ID and died would have.
 	hold(t *testing.T, id string)
+	// document is one that a result names.
+	document(t *testing.T, name, key string) []byte
 }
 
 // servers are those that all cells share.

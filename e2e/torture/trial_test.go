@@ -158,7 +158,7 @@ func (tr *trial) arm() *gate {
 
 // flags are those that bring a run to the moment.
 func (tr *trial) flags() []string {
-	flags := []string{"--lock-timeout", "5", "--stop-timeout", "20", "--job-name", jobName}
+	flags := []string{"--lock-timeout", "5", "--stop-timeout", "20", "--job-name", jobName, "--job-uid", jobUID}
 	if tr.moment == atPlan {
 		flags = append(flags, "--guard-deletes")
 	}

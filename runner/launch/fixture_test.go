@@ -154,10 +154,10 @@ func (f *fixture) leases(selector string) []string {
 	return names
 }
 
-// configMap writes the result as a runner does that is told to stop.
-func (f *fixture) configMap(job, document string) {
+// configMap writes a document as a runner does.
+func (f *fixture) configMap(name, key, document string) {
 	f.Helper()
-	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: resultName(job)}, Data: map[string]string{resultKey: document}}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{key: document}}
 	if _, err := f.client.CoreV1().ConfigMaps(f.object.id.Namespace).Create(f.Context(), cm, metav1.CreateOptions{}); err != nil {
 		f.Fatal(err)
 	}

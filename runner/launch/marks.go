@@ -60,3 +60,6 @@ func configName(job string) string { return job + "-config" }
 
 // resultName is the ConfigMap in which the runner leaves a result that its termination message cannot hold.
 func resultName(job string) string { return job + "-result" }
+
+// changesName is the ConfigMap in which the runner lists all that it is going to change.
+func changesName(job string) string { return job + "-changes" }

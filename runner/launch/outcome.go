@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -98,6 +99,8 @@ type Evidence struct {
 	// Document is the result, from the source.
 	Document []byte
 	Source   Source
+	// Changes names the ConfigMap that lists what a run without a result was going to change.
+	Changes string
 }
 
 // Conclude decides what a finished Job came to. The runner's own word counts most, then its exit code, then what
@@ -179,6 +182,9 @@ func (e Evidence) killed(o Outcome) Outcome {
 		o.Verdict, o.Reason = Interrupted, ReasonPodLost
 	default:
 		o.Verdict, o.Reason = Failed, ReasonKilled
+	}
+	if e.Changes != "" {
+		o.Message = strings.TrimLeft(o.Message+"; what it was going to change is listed in the ConfigMap "+e.Changes, "; ")
 	}
 	return o
 }

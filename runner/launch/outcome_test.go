@@ -53,6 +53,7 @@ func TestConclude(t *testing.T) {
 		"deadline, no pod":     {Evidence{Deadline: true, Message: "late"}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "late", Source: SourceConditions}, 3, true},
 		"evicted, no pod":      {Evidence{Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption, Source: SourceConditions}, 3, false},
 		"pod deleted":          {Evidence{}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Source: SourceConditions}, 3, false},
+		"pod deleted, a list":  {Evidence{Changes: "j-changes"}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Message: "what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 3, false},
 		"exit 1, no pod":       {Evidence{ExitCode: new(1)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 1, true},
 		"exit 3, no pod":       {Evidence{ExitCode: new(3)}, Outcome{Verdict: Interrupted, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 3, false},
 		"exit 4, no pod":       {Evidence{ExitCode: new(4)}, Outcome{Verdict: StateUnsaved, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 4, false},

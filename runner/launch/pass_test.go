@@ -91,7 +91,11 @@ func TestPassLocks(t *testing.T) {
 	if err := f.kubelet.Lock(t.Context(), "id-1", "root@"+first+"-x1y2z"); err != nil {
 		t.Fatal(err)
 	}
+	f.configMap(changesName(first), "changes.json", `{}`)
 	run := f.finish(first, lost)
+	if !strings.Contains(run.Outcome.Message, changesName(first)) {
+		t.Errorf("message %q, want the list of changes named", run.Outcome.Message)
+	}
 	if run.Outcome.Verdict != Interrupted || run.Outcome.Reason != ReasonPodLost || run.Outcome.Source != SourceConditions {
 		t.Errorf("outcome %+v", run.Outcome)
 	}
@@ -143,7 +147,7 @@ func TestPassDeadline(t *testing.T) {
 	}
 	f.launcher.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	second := f.start()
-	f.configMap(second, `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"signal"},"changes":{"add":7,"change":0,"destroy":0}}`)
+	f.configMap(resultName(second), resultKey, `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"signal"},"changes":{"add":7,"change":0,"destroy":0}}`)
 	run = f.finish(second, late)
 	if run.Outcome.Source != SourceConfigMap || run.Outcome.Result == nil || run.Outcome.Result.Changes.Add != 7 || run.Outcome.Reason != "deadline" {
 		t.Errorf("outcome from the ConfigMap: %+v", run.Outcome)

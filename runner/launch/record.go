@@ -52,11 +52,27 @@ func (p *pass) readConfigMap(ctx context.Context, r *Run) error {
 	cm, err := p.Clients.ConfigMaps.Get(ctx, resultName(r.Name), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		return p.readChanges(ctx, r)
 	case err != nil:
 		return fmt.Errorf("get configmap %s: %w", resultName(r.Name), err)
 	}
 	r.evidence.Document, r.evidence.Source = []byte(cm.Data[resultKey]), SourceConfigMap
+	return nil
+}
+
+// readChanges looks for what a run was going to change whose result went with its pod.
+func (p *pass) readChanges(ctx context.Context, r *Run) error {
+	if r.evidence.PodThere || r.evidence.Complete {
+		return nil
+	}
+	cm, err := p.Clients.ConfigMaps.Get(ctx, changesName(r.Name), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get configmap %s: %w", changesName(r.Name), err)
+	}
+	r.evidence.Changes = cm.Name
 	return nil
 }
 

@@ -32,13 +32,13 @@ func EncodeMax(r *Result, limit int) []byte {
 	return doc
 }
 
-// marshal cannot fail: a Result holds nothing that JSON cannot express, and
+// marshal cannot fail: our documents hold nothing that JSON cannot express, and
 // encoding/json replaces invalid UTF-8.
-func marshal(r *Result) []byte {
+func marshal(document any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // six bytes for each < would cost a tail
-	_ = enc.Encode(r)
+	_ = enc.Encode(document)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 

@@ -38,7 +38,7 @@ type Result struct {
 	Unsaved *Unsaved `json:"unsaved,omitempty"`
 	Env     *Env     `json:"env,omitempty"`
 	// Document names the ConfigMap, in the Job's namespace, that holds this
-	// document unshortened.
+	// document unshortened, or is the path of a file that does.
 	Document string `json:"document,omitempty"`
 	// Partial is true while the run is not over. A document that still says so
 	// was left by a runner that was killed.
@@ -152,6 +152,9 @@ type Unsaved struct {
 	Count int `json:"count"`
 	// Resources may be shorter than Count says.
 	Resources []UnsavedResource `json:"resources"`
+	// Planned is where the [ChangeList] of the step is: each unsaved resource is in it. It is the name of a ConfigMap
+	// in the Job's namespace, or the path of a file.
+	Planned string `json:"planned,omitempty"`
 }
 
 // UnsavedResource is one resource that may exist, or may have changed, without

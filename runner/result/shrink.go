@@ -100,7 +100,7 @@ func minimal(r *Result) *Result {
 		m.Drift.Resources = []Change{}
 	}
 	if u := r.Unsaved; u != nil {
-		m.Unsaved = &Unsaved{Count: u.Count, Resources: []UnsavedResource{}}
+		m.Unsaved = &Unsaved{Count: u.Count, Resources: []UnsavedResource{}, Planned: short(u.Planned, maxName)}
 	}
 	if s := r.State; s != nil {
 		m.State = &State{Saved: Saved(word(string(s.Saved))), Serial: s.Serial, Lineage: word(s.Lineage), Where: short(s.Where, maxName)}

@@ -46,8 +46,8 @@ func TestOutput(t *testing.T) {
 	if diff := cmp.Diff(&Counts{Add: 1, Operation: "apply"}, out.Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	if out.Planned != 1 || string(out.Outputs["x"].Value) != `"2"` {
-		t.Errorf("planned %d, outputs %v", out.Planned, out.Outputs)
+	if len(out.Planned) != 1 || string(out.Outputs["x"].Value) != `"2"` {
+		t.Errorf("planned %v, outputs %v", out.Planned, out.Outputs)
 	}
 	if diff := cmp.Diff("not json\n{\"not\": \"ours\"}\n", out.Text()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

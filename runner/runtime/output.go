@@ -38,8 +38,8 @@ type Output struct {
 	Errors  []Diagnostic
 	// Counts is the last change_summary of an apply or destroy, nil when the step did not get that far.
 	Counts *Counts
-	// Planned is the number of changes that the step announced.
-	Planned int
+	// Planned are the changes that the step announced, before the first of them.
+	Planned []Change
 	// Outputs are the root outputs that an apply reported.
 	Outputs map[string]Value
 	// Changes are the changes to resources that were started, in that order. A runtime saves its state
@@ -95,7 +95,9 @@ func (o *Output) event(e Event) {
 			o.Counts = e.Changes
 		}
 	case plannedChange:
-		o.Planned++
+		if e.Change != nil {
+			o.Planned = append(o.Planned, *e.Change)
+		}
 	case "outputs":
 		o.Outputs = e.Outputs
 	case applyStart, applyComplete, applyErrored:
