@@ -42,7 +42,6 @@ var commands = []command{
 			// what hcl brings
 			"github.com/agext/levenshtein",
 			"github.com/apparentlymart/go-textseg/v15",
-			"github.com/google/go-cmp",
 			"github.com/mitchellh/go-wordwrap",
 			"github.com/zclconf/go-cty",
 			// what client-go brings
@@ -93,11 +92,7 @@ var commands = []command{
 			"github.com/prometheus/procfs",
 			"google.golang.org/protobuf",
 			// what explain brings
-			"github.com/agext/levenshtein",
 			"github.com/apparentlymart/go-textseg/v15",
-			"github.com/google/go-cmp",
-			"github.com/hashicorp/hcl/v2",
-			"github.com/mitchellh/go-wordwrap",
 			"github.com/zclconf/go-cty",
 			"golang.org/x/text",
 			// what the Kubernetes store brings
@@ -175,7 +170,6 @@ var commands = []command{
 			// what package redact brings
 			"github.com/agext/levenshtein",
 			"github.com/apparentlymart/go-textseg/v15",
-			"github.com/google/go-cmp",
 			"github.com/hashicorp/hcl/v2",
 			"github.com/mitchellh/go-wordwrap",
 			"github.com/zclconf/go-cty",

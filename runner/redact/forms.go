@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/captf/captf-runner/runner/result"
@@ -67,9 +68,23 @@ func jsonQuoted(v string, escapeHTML bool) string {
 	return unquote(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// hclQuoted is v as HCL writes it inside quotes.
+var hclEscapes = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`, `"`, `\"`, `\`, `\\`, "${", "$${", "%{", "%%{")
+
+// hclQuoted is v as HCL writes it inside quotes. Package hclwrite does the same, but links go-cmp, whose initialisation
+// would be an eighth of the runner's start.
 func hclQuoted(v string) string {
-	return unquote(string(hclwrite.TokensForValue(cty.StringVal(v)).Bytes()))
+	var b strings.Builder
+	for _, r := range hclEscapes.Replace(cty.NormalizeString(v)) {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 1<<16:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
 }
 
 // unquote takes away the quotes around q, and leaves the escapes in it.

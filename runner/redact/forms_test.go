@@ -106,6 +106,15 @@ func TestEveryForm(t *testing.T) {
 	}
 }
 
+// Package hclwrite says what HCL is.
+func TestHCLQuoted(t *testing.T) {
+	for _, s := range append([]string{"", "$${", "$$$", "%%{{", "\u2028\U000e0001\ufffe", "\xff\xc3", "\x7f", "e\u0301"}, awkward...) {
+		if got, want := hclQuoted(s), hclText(s); got != want {
+			t.Errorf("%q is %s, want %s", s, got, want)
+		}
+	}
+}
+
 // FuzzNoSecretSurvives hides a secret in a text, in each encoding, beside a second secret.
 func FuzzNoSecretSurvives(f *testing.F) {
 	for _, s := range awkward {
