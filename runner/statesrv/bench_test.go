@@ -34,9 +34,10 @@ const (
 // that each has its share of what else the machine does.
 func BenchmarkWrite(b *testing.B) {
 	kinds := []*writer{
-		{name: "http", write: overHTTP(b)},
+		{name: "http", write: overHTTP(b, benchServer(b))},
 		{name: "files", write: onDisk(b.TempDir(), replaceByRename)},
 		{name: "calls", write: onDisk(b.TempDir(), replaceByExchange)},
+		{name: "wire", write: overHTTP(b, sink(b))},
 	}
 	for _, w := range kinds { // the directories are made before the time counts
 		w.round(b, benchClients)
@@ -96,18 +97,6 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
-}
-
-func overHTTP(b *testing.B) func(client, n int) error {
-	server := benchServer(b)
-	bodies := make([][]byte, benchClients)
-	for i := range bodies {
-		bodies[i] = stateOf(benchBytes)
-	}
-	return func(client, n int) error {
-		setSerial(bodies[client], n)
-		return post(fmt.Sprintf("%s/states/s%d", server, client), bodies[client])
-	}
 }
 
 // benchServer serves a directory and returns the URL.

@@ -47,20 +47,20 @@ func ParseDocument(body []byte) (Document, error) {
 }
 
 func shapeOf(body []byte) (s shape, err error) {
+	valid := scan(body, func(name string, at span) {
+		if bad := s.take(name, body[at.from:at.to]); bad != nil && err == nil {
+			err = badRequest(fmt.Sprintf("the body is not a state: its %s: %v", name, bad))
+		}
+	})
 	switch {
 	case len(body) == 0:
 		return s, badRequest("the body is empty: an empty state is never stored")
-	case !validJSON(body):
+	case !valid:
 		return s, badRequest("the body is not a state: " + syntaxError(body))
 	case bytes.TrimSpace(body)[0] != '{':
 		return s, badRequest("the body is not a state: it is no JSON object")
 	}
-	for name, at := range fields(body) {
-		if err := s.take(name, body[at.from:at.to]); err != nil {
-			return s, badRequest(fmt.Sprintf("the body is not a state: its %s: %v", name, err))
-		}
-	}
-	return s, nil
+	return s, err
 }
 
 // take reads a field by the clients' own rules: upper and lower case are the same,

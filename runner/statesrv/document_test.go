@@ -83,9 +83,7 @@ func FuzzFields(f *testing.F) {
 			return
 		}
 		got := map[string]json.RawMessage{}
-		for name, at := range fields(body) {
-			got[name] = body[at.from:at.to]
-		}
+		scan(body, func(name string, at span) { got[name] = body[at.from:at.to] })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", body, diff)
 		}

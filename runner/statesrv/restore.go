@@ -114,11 +114,11 @@ func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, e
 // withSerial replaces the serial in a state's bytes and leaves the rest as it is.
 func withSerial(data []byte, old Version, serial uint64) (Document, []byte, error) {
 	var at span
-	for name, value := range fields(data) {
+	scan(data, func(name string, value span) {
 		if name == "serial" {
 			at = value
 		}
-	}
+	})
 	if at.to == 0 {
 		return Document{}, nil, conflict("version %d has no serial", old.Number)
 	}

@@ -3,30 +3,35 @@ package statesrv
 import (
 	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 )
+
+// span is where a value is in a document.
+type span struct{ from, to int }
 
 // maxDepth is how deep a document may be nested; it is encoding/json's own limit.
 const maxDepth = 10_000
 
-// validJSON is json.Valid, several times as fast on what it finds valid: it is most
-// of what a write costs the processor.
-func validJSON(data []byte) bool {
-	s := scanner{data: data}
+// scan reports whether data is valid JSON, as json.Valid does, in a fraction of the
+// time: it is most of what a write costs the processor. If data is an object, field
+// is called on the way for each of its own fields, before the rest is known to be
+// valid; nothing is kept of a field, however many there are.
+func scan(data []byte, field func(name string, value span)) (valid bool) {
+	s := scanner{data: data, field: field}
 	s.space()
-	if s.value(0) {
-		s.space()
-		if s.i == len(data) {
-			return true
-		}
+	if !s.value(0) {
+		return false
 	}
-	return json.Valid(data)
+	s.space()
+	return s.i == len(data)
 }
 
 // scanner goes through a document once. Its methods report whether they found what
 // they look for, and leave i behind it.
 type scanner struct {
-	data []byte
-	i    int
+	data  []byte
+	i     int
+	field func(name string, value span)
 }
 
 // next returns the byte at i, or 0 at the end, which is valid nowhere.
@@ -46,19 +51,20 @@ func (s *scanner) is(c byte) bool {
 }
 
 func (s *scanner) space() {
-	for c := s.next(); c == ' ' || c == '\n' || c == '\t' || c == '\r'; c = s.next() {
+	for c := s.next(); c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r'); c = s.next() {
 		s.i++
 	}
 }
 
+// value is one value inside depth others.
 func (s *scanner) value(depth int) bool {
-	switch c := s.next(); c {
+	switch s.next() {
 	case '"':
 		return s.text()
 	case '{':
-		return s.list(depth+1, '}', s.member)
+		return s.object(depth + 1)
 	case '[':
-		return s.list(depth+1, ']', s.value)
+		return s.array(depth + 1)
 	case 't':
 		return s.word("true")
 	case 'f':
@@ -69,36 +75,65 @@ func (s *scanner) value(depth int) bool {
 	return s.number()
 }
 
-// list is an array or an object: items between commas.
-func (s *scanner) list(depth int, end byte, item func(depth int) bool) bool {
+func (s *scanner) object(depth int) bool {
 	s.i++
-	s.space()
-	if s.is(end) {
+	if s.space(); s.is('}') {
 		return depth <= maxDepth
 	}
-	for depth <= maxDepth {
-		if s.space(); !item(depth) {
-			return false
-		}
-		if s.space(); s.is(end) {
+	for depth <= maxDepth && s.member(depth) {
+		switch s.space(); {
+		case s.is('}'):
 			return true
-		}
-		if !s.is(',') {
+		case !s.is(','):
 			return false
 		}
+		s.space()
 	}
 	return false
 }
 
+// member is a name and its value in an object.
 func (s *scanner) member(depth int) bool {
+	name := s.i
 	if s.next() != '"' || !s.text() {
 		return false
 	}
+	end := s.i
 	if s.space(); !s.is(':') {
 		return false
 	}
 	s.space()
-	return s.value(depth)
+	from := s.i
+	if !s.value(depth) {
+		return false
+	}
+	if depth == 1 && s.field != nil {
+		s.field(unquote(s.data[name:end]), span{from, s.i})
+	}
+	return true
+}
+
+func unquote(quoted []byte) string {
+	var s string
+	_ = json.Unmarshal(quoted, &s) // it is valid
+	return s
+}
+
+func (s *scanner) array(depth int) bool {
+	s.i++
+	if s.space(); s.is(']') {
+		return depth <= maxDepth
+	}
+	for depth <= maxDepth && s.value(depth) {
+		switch s.space(); {
+		case s.is(']'):
+			return true
+		case !s.is(','):
+			return false
+		}
+		s.space()
+	}
+	return false
 }
 
 func (s *scanner) word(w string) bool {
@@ -154,15 +189,17 @@ func (s *scanner) text() bool {
 	}
 }
 
-// plain goes on while the next eight bytes are ordinary ones of a string: none is a
-// quote, a backslash or below a space.
+// plain goes on, eight bytes at a time, to the next one that is not an ordinary one
+// of a string: a quote, a backslash or one below a space. Short of it, it stops near
+// the end.
 func (s *scanner) plain() {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(s.data)-s.i >= 8 {
 		x := binary.LittleEndian.Uint64(s.data[s.i:])
 		quote, slash := x^(ones*'"'), x^(ones*'\\')
-		found := (x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash
-		if found&tops != 0 {
+		found := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops
+		if found != 0 { // its lowest bit is of the first such byte
+			s.i += bits.TrailingZeros64(found) / 8
 			return
 		}
 		s.i += 8
