@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/root"
@@ -148,6 +149,9 @@ func (l *local) serve(ctx context.Context, r *run) error {
 	return nil
 }
 
+// flushTime is how long the files for people may take at the end.
+const flushTime = 10 * time.Second
+
 // close ends the state server, which then has nobody left to serve.
 func (l *local) close() {
 	if l.stop != nil {
@@ -155,6 +159,9 @@ func (l *local) close() {
 		<-l.stopped
 	}
 	if l.store != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+		defer cancel()
+		l.states.Flush(ctx)
 		_ = l.store.Close()
 	}
 }

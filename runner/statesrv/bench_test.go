@@ -35,8 +35,8 @@ const (
 func BenchmarkWrite(b *testing.B) {
 	kinds := []*writer{
 		{name: "http", write: overHTTP(b, benchServer(b))},
-		{name: "files", write: onDisk(b.TempDir(), replaceByRename)},
-		{name: "calls", write: onDisk(b.TempDir(), replaceByExchange)},
+		{name: "files", write: onDisk(b.TempDir(), replaceByRename, replaceByRename)},
+		{name: "calls", write: onDisk(b.TempDir(), createNew, replaceByExchange)},
 		{name: "wire", write: overHTTP(b, sink(b))},
 	}
 	for _, w := range kinds { // the directories are made before the time counts
@@ -150,18 +150,32 @@ func stateOf(n int) []byte {
 // setSerial writes another serial into what stateOf returned.
 func setSerial(state []byte, n int) { copy(state[len(serialField):], fmt.Sprintf("%10d", n)) }
 
-// onDisk writes the two records of a write, each durably: the state's bytes and the
-// head.
-func onDisk(path string, replace func(name string, data []byte) error) func(client, n int) error {
+// onDisk writes the two records of a write, each durably: the state's bytes, which
+// are new, and the head, which is replaced.
+func onDisk(path string, create, replace func(name string, data []byte) error) func(client, n int) error {
 	body, head := stateOf(benchBytes), make([]byte, 8<<10)
 	return func(client, n int) error {
 		state := filepath.Join(path, fmt.Sprint(client))
-		if err := os.MkdirAll(filepath.Join(state, "versions"), 0o700); err != nil {
-			return err
+		if n == 0 {
+			if err := os.MkdirAll(filepath.Join(state, "versions"), 0o700); err != nil {
+				return err
+			}
 		}
-		return errors.Join(replaceByRename(filepath.Join(state, "versions", fmt.Sprint(n)), body),
+		return errors.Join(create(filepath.Join(state, "versions", fmt.Sprint(n)), body),
 			replace(filepath.Join(state, "head"), head))
 	}
+}
+
+func createNew(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
 }
 
 func replaceByRename(name string, data []byte) error {

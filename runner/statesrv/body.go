@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,24 @@ const (
 	largeBodies = 4       // are received at a time, so that their memory is bounded
 	turnTime    = time.Minute
 )
+
+// buffers has memory of bodies that were received, so that it need not be cleared.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) take() *bytes.Buffer {
+	if buffer, ok := b.pool.Get().(*bytes.Buffer); ok {
+		return buffer
+	}
+	return &bytes.Buffer{}
+}
+
+// give takes back what nobody reads from any more.
+func (b *buffers) give(buffer *bytes.Buffer) {
+	if buffer.Cap() <= smallBody {
+		buffer.Reset()
+		b.pool.Put(buffer)
+	}
+}
 
 // turns are held by the large bodies that are being received or stored.
 type turns chan struct{}
@@ -36,32 +55,38 @@ func (t turns) take(ctx context.Context) error {
 	}
 }
 
-// readBody reads at most limit bytes. A body that is longer is refused with 413,
-// one that stalls or is cut short with 400. done gives the memory back to others.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, large turns) (data []byte, done func(), err error) {
+// readBody reads at most limit bytes into b. A body that is longer is refused with
+// 413, one that stalls or is cut short with 400. done lets others have their turn.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, large turns, b *bytes.Buffer) (done func(), err error) {
 	done = func() {}
 	if r.ContentLength > limit {
-		return nil, done, tooLarge(limit)
+		return done, tooLarge(limit)
 	}
 	body := &patient{
 		r: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), end: time.Now().Add(uploadTime),
 		ctx: r.Context(), large: large,
 	}
-	data, err = body.all(r.ContentLength)
+	err = body.all(r.ContentLength, b)
 	if body.holds {
 		done = func() { <-large }
 	}
-	return data, done, err
+	return done, err
+}
+
+// readLock reads the body of a lock or unlock.
+func readLock(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	_, err := readBody(w, r, maxLockBody, nil, &b)
+	return b.Bytes(), err
 }
 
 // all reads the body, whose length is negative if it is not known.
-func (p *patient) all(length int64) ([]byte, error) {
+func (p *patient) all(length int64, b *bytes.Buffer) error {
 	if length > smallBody {
 		if err := p.takeTurn(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	var b bytes.Buffer
 	if length > 0 { // memory that no byte is written to costs nothing
 		b.Grow(int(length) + bytes.MinRead)
 	}
@@ -74,13 +99,13 @@ func (p *patient) all(length int64) ([]byte, error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, tooLarge(long.Limit)
+		return tooLarge(long.Limit)
 	case errors.Is(err, errNoTurn):
-		return nil, err
+		return err
 	case err != nil:
-		return nil, badRequest(fmt.Sprintf("the body did not arrive: %v", err))
+		return badRequest(fmt.Sprintf("the body did not arrive: %v", err))
 	}
-	return b.Bytes(), nil
+	return nil
 }
 
 func tooLarge(limit int64) *Refusal {

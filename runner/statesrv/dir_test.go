@@ -22,10 +22,12 @@ func TestFilesForPeople(t *testing.T) {
 	const name = "team/prod"
 
 	mustLock(t, states, name, lockA)
+	states.Flush(t.Context())
 	wantFile(t, state, "lock.json", lockA+"\n")
 	wantNoFile(t, state, "state.tfstate")
 	for serial := range 3 {
 		mustWrite(t, states, name, "a", doc(serial, "l"))
+		states.Flush(t.Context())
 		wantFile(t, state, "state.tfstate", doc(serial, "l"))
 	}
 	wantFile(t, state, "versions/000001.tfstate", doc(0, "l"))
@@ -39,14 +41,17 @@ func TestFilesForPeople(t *testing.T) {
 	if err := states.Unlock(t.Context(), name, statesrv.UnlockRequest{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
+	states.Flush(t.Context())
 	wantNoFile(t, state, "lock.json")
 	if err := states.Delete(t.Context(), name, statesrv.DeleteRequest{}); err != nil {
 		t.Fatal(err)
 	}
+	states.Flush(t.Context())
 	wantNoFile(t, state, "state.tfstate")
 	if _, err := states.Restore(t.Context(), name, statesrv.RestoreRequest{Version: 1}); err != nil {
 		t.Fatal(err)
 	}
+	states.Flush(t.Context())
 	wantFile(t, state, "state.tfstate", doc(3, "l"))
 	wantNumbers(t, state, 1, 2, 3, 4)
 	if lines := strings.Count(readFile(t, state, "events.jsonl"), "\n"); lines != 7 {
@@ -162,6 +167,7 @@ func fill(t *testing.T, path string) {
 		mustWrite(t, states, "s", "", doc(serial, "l"))
 	}
 	mustLock(t, states, "t", lockA) // another state, which stays as it is
+	states.Flush(t.Context())
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

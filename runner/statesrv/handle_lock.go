@@ -3,7 +3,7 @@ package statesrv
 import "net/http"
 
 func (h *handler) lock(w http.ResponseWriter, r request) error {
-	body, _, err := readBody(w, r.Request, maxLockBody, nil)
+	body, err := readLock(w, r.Request)
 	if err != nil {
 		return h.refused(r, ActionLock, err)
 	}
@@ -17,7 +17,7 @@ func (h *handler) lock(w http.ResponseWriter, r request) error {
 // unlock releases a lock. ?force=true is the administrator's way, which statesrv
 // force-unlock takes: it does not wait, and with ?any=true any lock will do.
 func (h *handler) unlock(w http.ResponseWriter, r request) error {
-	body, _, err := readBody(w, r.Request, maxLockBody, nil)
+	body, err := readLock(w, r.Request)
 	if err != nil {
 		return h.refused(r, ActionUnlock, err)
 	}

@@ -61,21 +61,22 @@ func versionHeaders(h http.Header, v Version) {
 func (h *handler) post(w http.ResponseWriter, r request) error {
 	defer h.uploads.begin(upload{r.name, r.lockID()})()
 	sum, err := contentMD5(r.Request)
-	var body []byte
+	body := h.buffers.take()
 	if err == nil {
 		var done func()
-		body, done, err = readBody(w, r.Request, h.maxBody, h.large)
+		done, err = readBody(w, r.Request, h.maxBody, h.large, body)
 		defer done()
 	}
 	if err != nil {
 		return h.refused(r, ActionWrite, err)
 	}
 	written, err := h.states.Write(r.Context(), r.name, WriteRequest{
-		Body: body, ID: r.lockID(), MD5: sum, Force: r.URL.Query().Get("force") == "true", By: r.by,
+		Body: body.Bytes(), ID: r.lockID(), MD5: sum, Force: r.URL.Query().Get("force") == "true", By: r.by,
 	})
 	if err != nil {
-		return err
+		return err // and a store may still be sending the body
 	}
+	h.buffers.give(body)
 	versionHeaders(w.Header(), written.Version)
 	w.Header().Set(UnchangedHeader, strconv.FormatBool(written.Unchanged))
 	return writeJSON(w, http.StatusOK, written.Version)

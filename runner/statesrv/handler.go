@@ -53,6 +53,7 @@ type handler struct {
 	log     *slog.Logger
 	uploads uploads
 	large   turns
+	buffers buffers
 }
 
 func (h *handler) routes() *http.ServeMux {

@@ -71,6 +71,7 @@ func TestOlderHeadPutBack(t *testing.T) {
 			old := readFile(t, state, "head.json")
 			mustWrite(t, states, "s", "", doc(1, "l"))
 			mustWrite(t, states, "s", "", doc(2, "l"))
+			states.Flush(t.Context())
 			rewrites("head.json", old)(t, state)
 			more(t, state)
 
@@ -95,6 +96,7 @@ func TestFirstWriteInterrupted(t *testing.T) {
 	state := filepath.Join(path, "s")
 	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
 	mustWrite(t, states, "s", "", doc(0, "l"))
+	states.Flush(t.Context())
 	onlyBodies(t, state)
 	found, err := states.Repair(t.Context())
 	if err != nil || len(found) == 0 || !strings.HasPrefix(found[0].Text, "removed versions/000001.tfstate") {

@@ -26,11 +26,10 @@ const (
 // mirror makes the files for people say what the head says. It reads the head
 // while it has the files for itself, so the last of several writers is right.
 func (s *States) mirror(ctx context.Context, name string) error {
-	plain, ok := s.store.(store.Plain)
-	if !ok {
+	if s.plain == nil {
 		return nil
 	}
-	return plain.Files(ctx, dirOf(name), func(f store.Files) error {
+	return s.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		h, _, err := s.load(ctx, name)
 		if err != nil {
 			return err

@@ -145,13 +145,16 @@ func (s *States) removePruned(ctx context.Context, h *head) (int, error) {
 
 // rewriteVersions writes versions.json anew: entries in its middle have changed.
 func (s *States) rewriteVersions(ctx context.Context, name string) error {
-	plain, ok := s.store.(store.Plain)
-	if !ok {
+	if s.plain == nil {
 		return nil
 	}
-	return plain.Files(ctx, dirOf(name), func(f store.Files) error {
+	return s.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		h, _, err := s.load(ctx, name)
 		if err != nil {
+			return err
+		}
+		// Its end tells that state.tfstate is right.
+		if err := s.mirrorVersions(ctx, f, h); err != nil {
 			return err
 		}
 		return s.listVersions(ctx, f, h, 0)

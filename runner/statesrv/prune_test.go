@@ -235,6 +235,7 @@ func TestPruneOnDisk(t *testing.T) {
 	if _, err := states.PruneAll(t.Context(), statesrv.PruneRules{MaxVersions: 2}); err != nil {
 		t.Fatal(err)
 	}
+	states.Flush(t.Context())
 	dir := filepath.Join(path, "s")
 	wantNoFile(t, dir, "versions/000002.tfstate")
 	wantFile(t, dir, "versions/000003.tfstate", doc(2, "l"))
@@ -252,5 +253,6 @@ func TestPruneOnDisk(t *testing.T) {
 		t.Errorf("repair found %v, %v; want %s", found, err, want)
 	}
 	mustWrite(t, states, "s", "", doc(4, "l"))
+	states.Flush(t.Context())
 	wantNumbers(t, dir, 1, 2, 3, 4, 5)
 }

@@ -116,8 +116,8 @@ func (r *repair) current(ctx context.Context, name string, h *head) (intact bool
 }
 
 func (r *repair) events(ctx context.Context, name string, h *head) error {
-	if plain, ok := r.store.(store.Plain); ok {
-		err := plain.Files(ctx, dirOf(name), func(f store.Files) error { return r.cutTornEvent(name, f) })
+	if r.plain != nil {
+		err := r.plain.Files(ctx, dirOf(name), func(f store.Files) error { return r.cutTornEvent(name, f) })
 		if err != nil {
 			return err
 		}
@@ -145,11 +145,10 @@ func (r *repair) cutTornEvent(name string, f store.Files) error {
 // files makes the files for people right, and keeps aside a state that a person
 // has changed by hand: the record decides, but their work is not lost.
 func (r *repair) files(ctx context.Context, name string, h *head) error {
-	plain, ok := r.store.(store.Plain)
-	if !ok || h.ID == "" {
+	if r.plain == nil || h.ID == "" {
 		return nil
 	}
-	err := plain.Files(ctx, dirOf(name), func(f store.Files) error {
+	err := r.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		changed, err := mirrorLock(f, h)
 		if changed {
 			r.found(name, "%s did not say what the record says: put right", lockFile)

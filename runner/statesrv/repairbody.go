@@ -16,7 +16,7 @@ import (
 // none. The bytes of version 1 alone show nothing: the first write makes them before
 // the head. Only a store of plain files loses a record by a person's hand.
 func (s *States) headless(ctx context.Context, name string) (string, error) {
-	if _, ok := s.store.(store.Plain); !ok {
+	if s.plain == nil {
 		return "", nil
 	}
 	for file, err := range s.store.List(ctx, dirOf(name)) {
@@ -80,11 +80,10 @@ func (r *repair) bodies(ctx context.Context, name string, h *head) error {
 
 // listed returns the number of the last version in versions.json, 0 for none.
 func (r *repair) listed(ctx context.Context, name string) (last int, err error) {
-	plain, ok := r.store.(store.Plain)
-	if !ok {
+	if r.plain == nil {
 		return 0, nil
 	}
-	err = plain.Files(ctx, dirOf(name), func(f store.Files) error {
+	err = r.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		last, err = mirrored(f)
 		return err
 	})
@@ -139,11 +138,10 @@ func (r *repair) namedBody(ctx context.Context, h *head, n int, files []string) 
 }
 
 func (r *repair) keepBody(ctx context.Context, name, file string) error {
-	plain, ok := r.store.(store.Plain)
-	if !ok {
+	if r.plain == nil {
 		return nil // it is in nobody's way
 	}
-	return plain.Files(ctx, dirOf(name), func(f store.Files) error {
+	return r.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		return r.keep(name, f, versionsDir+"/"+file, "the head record does not know it")
 	})
 }

@@ -34,9 +34,11 @@ type Rules struct {
 type States struct {
 	store store.Store
 	log   store.Log
+	plain store.Plain // nil if the store has no files for people
 	rules Rules
 	names keyedLock
 	heads headCache
+	trail trail
 	// healed has, by name, the ID of a head whose events are all in the log.
 	healed sync.Map
 }
@@ -52,24 +54,42 @@ func NewStates(st store.Store, rules Rules) *States {
 	if rules.Observe == nil {
 		rules.Observe = func(string, Event) {}
 	}
-	return &States{store: st, log: store.LogOf(st), rules: rules}
+	s := &States{store: st, log: store.LogOf(st), rules: rules}
+	s.plain, _ = st.(store.Plain)
+	s.trail.write = s.writeFiles
+	return s
 }
 
 func (s *States) now() time.Time { return s.rules.Now().UTC() }
 
-// afterChange does what must follow a change but cannot undo it: the log and the
-// files for people. Both are made good later if it fails.
+// afterChange does what must follow a change but cannot undo it. It is made good
+// later if it fails.
 func (s *States) afterChange(ctx context.Context, name string, ev *Event) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTime)
 	defer cancel()
 	s.rules.Observe(name, *ev)
 	if err := s.appendEvent(ctx, name, *ev); err != nil {
 		s.rules.Log.Warn("event not logged yet", "state", name, "event", ev.ID, "error", err)
 	}
+	if s.plain != nil {
+		s.trail.add(name)
+	}
+}
+
+const afterTime = 10 * time.Second
+
+// writeFiles makes the files for people right.
+func (s *States) writeFiles(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), afterTime)
+	defer cancel()
 	if err := s.mirror(ctx, name); err != nil {
 		s.rules.Log.Warn("files for people not updated", "state", name, "error", err)
 	}
 }
+
+// Flush returns when the files for people have every change that was made before, or
+// ctx is done. Call it before the store is closed.
+func (s *States) Flush(ctx context.Context) { s.trail.wait(ctx) }
 
 // keyedLock is a mutex for each key. It saves racing requests of one process
 // from writing bodies in vain; correctness does not need it.

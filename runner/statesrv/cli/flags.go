@@ -104,7 +104,7 @@ func (o *options) state(ctx context.Context, arg string) (state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &local{states: states, name: arg, by: o.app.caller(), close: store.Close}, nil
+	return &local{states: states, name: arg, by: o.app.caller(), store: store}, nil
 }
 
 // openData opens a directory that exists: a mistyped one must not be made.

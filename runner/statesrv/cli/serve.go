@@ -51,6 +51,7 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", opts.store, err)
 	}
+	defer flush(states)
 	return s.run(ctx, states)
 }
 

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/client"
+	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
 // state is one state, on a server or in a directory.
@@ -32,7 +34,7 @@ type local struct {
 	states *statesrv.States
 	name   string
 	by     statesrv.Caller
-	close  func() error
+	store  *dir.Store
 }
 
 func (l *local) Status(ctx context.Context) (statesrv.Status, error) {
@@ -86,4 +88,18 @@ func (l *local) Restore(ctx context.Context, req statesrv.RestoreRequest) (state
 	return l.states.Restore(ctx, l.name, req)
 }
 
-func (l *local) Close() error { return l.close() }
+// Close waits for the files for people first.
+func (l *local) Close() error {
+	flush(l.states)
+	return l.store.Close()
+}
+
+// flushTime is how long the log and the files for people may take at the end. What
+// they lack then is added at the next start.
+const flushTime = 10 * time.Second
+
+func flush(states *statesrv.States) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	states.Flush(ctx)
+}

@@ -2,17 +2,16 @@
 // can read, copy and repair them with ordinary tools. Start with [Open].
 //
 // A record is durable when its method returns: create is write to a temporary
-// file, fsync, link(2), fsync of the directory; swap is the same with an exchange
-// of names by renameat2(2), or rename(2) where there is none, under the
-// directory's flock. So several processes on one machine can use one directory at
-// the same time. It is not for network file systems: several machines need a store
-// made for them.
+// file, fsync, link(2), fsync of the directory; keep leaves out the temporary file;
+// swap has in place of the link an exchange of names by renameat2(2), or rename(2)
+// where there is none, under a flock on the directory. So several processes on one
+// machine can use one directory at the same time. It is not for network file
+// systems: several machines need a store made for them.
 //
-// Directories have mode 0700 and files 0600. No symlink leads out of the
-// directory. Names that start with a dot are the store's own: ".lock" carries a
-// directory's flock, ".tmp-…" is a write under way, ".spare-…" is the file that the
-// next swap writes to, and ".statesrv" in the top directory is locked while a
-// process has it open.
+// Directories have mode 0700 and files 0600, or 0400 if they are kept. No symlink
+// leads out of the directory. Names that start with a dot are the store's own:
+// ".tmp-…" is a write under way, ".spare-…" is the file that the next swap writes
+// to, and ".statesrv" in the top directory is locked while a process has it open.
 package dir
 
 import (

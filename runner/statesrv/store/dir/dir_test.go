@@ -95,8 +95,13 @@ func TestFailingDisk(t *testing.T) {
 			if _, err := s.Create(t.Context(), "a/b", []byte("x")); !errors.Is(err, errDisk) {
 				t.Errorf("error = %v, want the disk's", err)
 			}
-			if rec, err := s.Get(t.Context(), "a/b"); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("record is %q, %v, want none", rec.Data, err)
+			if err := s.Keep(t.Context(), "a/c", []byte("x")); step != "link" && !errors.Is(err, errDisk) {
+				t.Errorf("keep: error = %v, want the disk's", err)
+			}
+			for _, key := range []string{"a/b", "a/c"} {
+				if rec, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrNotFound) && (step != "link" || key != "a/c") {
+					t.Errorf("record %s is %q, %v, want none", key, rec.Data, err)
+				}
 			}
 			wantNoTemp(t, path)
 			fail = false
@@ -147,6 +152,14 @@ func TestSteps(t *testing.T) {
 		"write a/versions/1", "fsync a/versions/1", "link a/versions/1", "fsync directory a/versions"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("create (-want +got):\n%s", diff)
+	}
+	got = nil
+	if err := s.Keep(t.Context(), "a/versions/2", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"write a/versions/2", "fsync a/versions/2", "fsync directory a/versions"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keep (-want +got):\n%s", diff)
 	}
 	got = nil
 	if _, err := s.Swap(t.Context(), "a/versions/1", rev, []byte("y")); err != nil {

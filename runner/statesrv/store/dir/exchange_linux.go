@@ -8,12 +8,11 @@ import (
 )
 
 // exchange lets two files of one directory change names in one step.
-func (p place) exchange(a, b string) error {
-	dir, err := p.Open(".")
+func (p *place) exchange(a, b string) error {
+	dir, err := p.self()
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
 	fd := int(dir.Fd())
 	err = unix.Renameat2(fd, a, fd, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {

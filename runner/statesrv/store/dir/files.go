@@ -26,7 +26,7 @@ func (s *Store) Files(ctx context.Context, dir string, fn func(store.Files) erro
 }
 
 // files are the plain files of one directory, whose flock is held.
-type files struct{ place }
+type files struct{ *place }
 
 func (f files) Tail(name string, n int64) ([]byte, error) {
 	if err := store.CheckKey(name); err != nil {
@@ -74,7 +74,15 @@ func (f files) Link(from, name string) error {
 		return typed(err)
 	}
 	defer f.place.Remove(temp) // rename leaves it if both are one file already
-	return errors.Join(f.Chmod(temp, 0o400), f.place.Rename(temp, name))
+	return errors.Join(f.readOnly(temp), f.place.Rename(temp, name))
+}
+
+func (f files) readOnly(name string) error {
+	info, err := f.Lstat(name)
+	if err != nil || info.Mode().Perm() == 0o400 {
+		return err
+	}
+	return f.Chmod(name, 0o400)
 }
 
 func (f files) Extend(name, tail string, data []byte) error {

@@ -45,13 +45,12 @@ func tryFlock(f *os.File, mode int) (bool, error) {
 	}
 }
 
-// locked runs fn while holding the flock of the directory.
-func (p place) locked(ctx context.Context, fn func() error) error {
-	f, err := p.OpenFile(".lock", os.O_CREATE|os.O_RDWR, 0o600)
+// locked runs fn while holding the flock of the directory, which its Close releases.
+func (p *place) locked(ctx context.Context, fn func() error) error {
+	f, err := p.self()
 	if err != nil {
 		return err
 	}
-	defer f.Close() // which unlocks it
 	if err := flock(ctx, f, exclusive); err != nil {
 		return err
 	}

@@ -12,26 +12,46 @@ import (
 // replace a directory at any time.
 type place struct {
 	*os.Root
-	s   *Store
-	dir string
+	s    *Store
+	dir  string
+	file *os.File // the directory itself, once it is needed
 }
 
 // at opens a directory that exists.
-func (s *Store) at(dir string) (place, error) {
+func (s *Store) at(dir string) (*place, error) {
 	root, err := s.root.OpenRoot(dir)
-	return place{root, s, dir}, err
+	if err != nil {
+		return nil, err
+	}
+	return &place{Root: root, s: s, dir: dir}, nil
+}
+
+// Close closes the directory, and unlocks it.
+func (p *place) Close() error {
+	if p.file != nil {
+		return errors.Join(p.file.Close(), p.Root.Close())
+	}
+	return p.Root.Close()
+}
+
+// self returns the directory as a file.
+func (p *place) self() (f *os.File, err error) {
+	if p.file == nil {
+		p.file, err = p.Open(".")
+	}
+	return p.file, err
 }
 
 // make opens a directory, which it makes if needed.
-func (s *Store) make(dir string) (place, error) {
+func (s *Store) make(dir string) (*place, error) {
 	if err := s.makeDir(dir); err != nil {
-		return place{}, err
+		return nil, err
 	}
 	p, err := s.at(dir)
 	if errors.Is(err, fs.ErrNotExist) { // somebody removed it
 		s.forget(dir)
 		if err := s.makeDir(dir); err != nil {
-			return place{}, err
+			return nil, err
 		}
 		return s.at(dir)
 	}
@@ -74,12 +94,12 @@ func (s *Store) forget(dir string) {
 }
 
 // sync makes the names in the directory durable.
-func (p place) sync() error {
-	f, err := p.Open(".")
+func (p *place) sync() error {
+	f, err := p.self()
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.s.step("fsync directory", p.dir, f.Sync), f.Close())
+	return p.s.step("fsync directory", p.dir, f.Sync)
 }
 
-func (p place) key(name string) string { return path.Join(p.dir, name) }
+func (p *place) key(name string) string { return path.Join(p.dir, name) }

@@ -44,7 +44,7 @@ func (s *Store) swap(ctx context.Context, key string, old store.Revision, data [
 	return p.locked(ctx, func() error { return p.swap(path.Base(key), old, data) })
 }
 
-func (p place) swap(name string, old store.Revision, data []byte) error {
+func (p *place) swap(name string, old store.Revision, data []byte) error {
 	now, err := p.ReadFile(name) // nobody writes to it while the flock is held
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p place) swap(name string, old store.Revision, data []byte) error {
 
 // swapSpare swaps by way of the spare. It reports false if there is none that can
 // be used, and nothing was done.
-func (p place) swapSpare(name string, data []byte) (done bool, err error) {
+func (p *place) swapSpare(name string, data []byte) (done bool, err error) {
 	spare := sparePrefix + name
 	f, err := p.OpenFile(spare, os.O_RDWR, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p place) swapSpare(name string, data []byte) (done bool, err error) {
 }
 
 // fill overwrites f durably.
-func (p place) fill(f *os.File, name string, data []byte) error {
+func (p *place) fill(f *os.File, name string, data []byte) error {
 	err := p.s.step("write", p.key(name), func() error {
 		_, err := f.WriteAt(data, 0)
 		return errors.Join(err, f.Truncate(int64(len(data))))
@@ -102,13 +102,13 @@ func (p place) fill(f *os.File, name string, data []byte) error {
 }
 
 // swapNew swaps by way of a new file, and keeps the old one as the spare.
-func (p place) swapNew(name string, now, data []byte) error {
-	temp, err := p.temp(name, data)
-	if err != nil {
+func (p *place) swapNew(name string, now, data []byte) error {
+	temp := tempPrefix + rand.Text()
+	if err := p.fresh(temp, name, 0o600, data); err != nil {
 		return err
 	}
 	defer p.Remove(temp)
-	err = p.s.step("exchange", p.key(name), func() error { return p.exchange(temp, name) })
+	err := p.s.step("exchange", p.key(name), func() error { return p.exchange(temp, name) })
 	if errors.Is(err, errNoExchange) {
 		err = p.s.step("rename", p.key(name), func() error { return p.Rename(temp, name) })
 	}
@@ -124,7 +124,7 @@ func (p place) swapNew(name string, now, data []byte) error {
 }
 
 // putBack restores a record whose replacement could not be made durable.
-func (p place) putBack(name string, data []byte) error {
+func (p *place) putBack(name string, data []byte) error {
 	temp := tempPrefix + rand.Text()
 	if err := p.write(temp, bytes.NewReader(data)); err != nil {
 		return err
@@ -145,7 +145,12 @@ func (s *Store) readCurrent(ctx context.Context, key string) ([]byte, error) {
 
 // readOnce reports false if the file became the spare before it was locked.
 func (s *Store) readOnce(ctx context.Context, key string) (data []byte, current bool, err error) {
-	f, err := s.root.Open(key)
+	p, err := s.at(path.Dir(key))
+	if err != nil {
+		return nil, false, err
+	}
+	defer p.Close()
+	f, err := p.Open(path.Base(key))
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,7 +163,7 @@ func (s *Store) readOnce(ctx context.Context, key string) (data []byte, current 
 	if err != nil {
 		return nil, false, err
 	}
-	now, err := s.root.Lstat(key)
+	now, err := p.Lstat(path.Base(key))
 	if err != nil || !os.SameFile(info, now) {
 		return nil, false, err
 	}

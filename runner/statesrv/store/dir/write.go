@@ -14,66 +14,68 @@ import (
 
 const tempPrefix = ".tmp-"
 
-// Create implements store.Store by link(2), which fails if the name is taken.
+// Create implements store.Store by link(2), which fails if the name is taken: who
+// reads the record meanwhile finds none, or all of it.
 func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
-	if err := s.Keep(ctx, key, data); err != nil {
+	err := s.create(ctx, key, func(p *place, name string) error {
+		temp := tempPrefix + rand.Text()
+		if err := p.fresh(temp, name, 0o600, data); err != nil {
+			return err
+		}
+		defer p.Remove(temp)
+		return s.step("link", key, func() error { return p.Link(temp, name) })
+	})
+	if err != nil {
 		return "", err
 	}
 	return revision(data), nil
 }
 
-// Keep implements store.Keeper: the digest of a large value is not needed.
+// Keep implements store.Keeper. Nobody reads the record before its writer has told
+// of it, so it is written under its own name, which costs less. It is read-only.
 func (s *Store) Keep(ctx context.Context, key string, data []byte) error {
+	return s.create(ctx, key, func(p *place, name string) error { return p.fresh(name, name, 0o400, data) })
+}
+
+// create lets put make a file that is not there, and makes its name durable.
+func (s *Store) create(ctx context.Context, key string, put func(p *place, name string) error) error {
 	if err := check(ctx, key); err != nil {
 		return err
 	}
-	if err := s.create(key, data); err != nil {
-		return fmt.Errorf("create %s: %w", key, typed(err))
-	}
-	return nil
-}
-
-func (s *Store) create(key string, data []byte) error {
 	p, err := s.make(path.Dir(key))
 	if err != nil {
-		return err
+		return fmt.Errorf("create %s: %w", key, typed(err))
 	}
 	defer p.Close()
 	name := path.Base(key)
-	temp, err := p.temp(name, data)
-	if err != nil {
-		return err
-	}
-	defer p.Remove(temp)
-	if err := s.step("link", key, func() error { return p.Link(temp, name) }); err != nil {
-		return err
+	if err := put(p, name); err != nil {
+		return fmt.Errorf("create %s: %w", key, typed(err))
 	}
 	if err := p.sync(); err != nil {
-		return errors.Join(err, p.Remove(name)) // it must not appear later
+		return fmt.Errorf("create %s: %w", key, errors.Join(err, p.Remove(name))) // it must not appear later
 	}
 	return nil
 }
 
-// temp writes data durably to a temporary file, which is to become name.
-func (p place) temp(name string, data []byte) (string, error) {
-	temp := tempPrefix + rand.Text()
-	f, err := p.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// fresh makes a file with data that are durable. Its name is that of a record or a
+// temporary one for it.
+func (p *place) fresh(file, record string, mode os.FileMode, data []byte) error {
+	f, err := p.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
-		return "", err
+		return err
 	}
-	err = p.s.step("write", p.key(name), func() error { _, err := f.Write(data); return err })
+	err = p.s.step("write", p.key(record), func() error { _, err := f.Write(data); return err })
 	if err == nil {
-		err = p.s.step("fsync", p.key(name), f.Sync)
+		err = p.s.step("fsync", p.key(record), f.Sync)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		p.Remove(temp)
-		return "", err
+		return errors.Join(err, p.Remove(file))
 	}
-	return temp, nil
+	return nil
 }
 
 // write makes a file without waiting for the disk.
-func (p place) write(name string, data io.Reader) error {
+func (p *place) write(name string, data io.Reader) error {
 	f, err := p.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
