@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# torture.sh runs the long tests whole, as root: the kill matrix, random kills and signals, hidden secrets, and two
-# state servers on one bucket under load. It expects the tools of `make tools`. Arguments go to go test, such as
+# torture.sh runs the long tests whole, as root: the kill matrix, random kills and signals, hidden secrets, two state
+# servers on one bucket under load, and every interleaving of two controllers and 50 clients that ask for leases. It expects the tools of `make tools`. Arguments go to go test, such as
 # -run TestKillMatrix/cells/http.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,4 +12,5 @@ run ./e2e/torture "$@"
 [ $# -eq 0 ] || exit 0
 run -run 'Signal|Killed|Ladder|NoSecret' ./e2e
 run -run 'TestKill$' ./runner/statesrv
+run -run 'TestModel|TestManyClients' ./runner/lease
 STATESRV_TEST_REQUESTS=10000 run -run TwoServers ./e2e/stores

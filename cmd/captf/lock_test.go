@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -38,9 +35,7 @@ func killed(t *testing.T, c *statetest.Cluster) *coordinationv1.Lease {
 		t.Fatal(err)
 	}
 	m := c.Init(t, runtime, slow, labels)
-	cmd := exec.Command(runtime.Path, "apply", "-auto-approve", "-input=false")
-	cmd.Dir = m.Dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "TF_CLI_CONFIG_FILE=" + filepath.Join(m.Dir, "tfrc")}
+	cmd := m.Command("apply", "-auto-approve", "-input=false")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -158,6 +158,13 @@ func (m *Module) Run(tb testing.TB, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+// Command is a command of the runtime that was not started.
+func (m *Module) Command(args ...string) *exec.Cmd {
+	cmd := exec.Command(m.runtime.Path, args...)
+	cmd.Dir, cmd.Env = m.Dir, m.env
+	return cmd
+}
+
 // Put stores compressed bytes as the object's state.
 func (c *Cluster) Put(tb testing.TB, compressed []byte) {
 	tb.Helper()

@@ -5,16 +5,21 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// A machine asks while its cluster's Job is about to start. In a controller the Gate has
-// clientset.CoordinationV1().Leases(namespace), and a func that reads a Job and its pods live.
+// A machine asks while its cluster's Job is about to start.
 func ExampleGate_Enter() {
-	ctx, w := context.Background(), newWorld()
-	gate := gateOf(w)
-
+	ctx := context.Background()
+	client := fake.NewClientset() // a controller has kubernetes.NewForConfig
+	gate := lease.Gate{
+		Leases: client.CoordinationV1().Leases("infra"),   // live, never a cache
+		Jobs:   launch.NewClients(client, "infra").Holder, // reads one Job and its pods, live
+	}
 	cluster := lease.Claim{
 		Object: naming.Object{Kind: naming.Cluster, Namespace: "infra", Name: "prod", Cluster: "prod"},
 		Op:     naming.Apply, Job: "captf-c-prod-apply-a1-0a1b2c", Deadline: time.Hour,
@@ -27,11 +32,11 @@ func ExampleGate_Enter() {
 		a, err := gate.Enter(ctx, c)
 		switch {
 		case err != nil:
-			fmt.Println(err)
+			fmt.Println(err) // start nothing, and try again
 		case a.Admitted():
-			fmt.Println(c.Job, "may be created") // before a.CreateBefore
+			fmt.Println("create", c.Job) // before a.CreateBefore
 		default:
-			fmt.Println(c.Job, a.Reason, a.Jobs)
+			fmt.Println(c.Job, a.Reason, a.Jobs) // ask again in the next pass
 		}
 	}
 	ask(cluster)
@@ -41,7 +46,7 @@ func ExampleGate_Enter() {
 	}
 	ask(machine)
 	// Output:
-	// captf-c-prod-apply-a1-0a1b2c may be created
+	// create captf-c-prod-apply-a1-0a1b2c
 	// captf-m-worker-apply-a1-3d4e5f WaitingForClusterOperation [captf-c-prod-apply-a1-0a1b2c]
-	// captf-m-worker-apply-a1-3d4e5f may be created
+	// create captf-m-worker-apply-a1-3d4e5f
 }

@@ -3,7 +3,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -224,9 +223,6 @@ func (m model) broken(s state) string {
 	return ""
 }
 
-// all runs the models that take minutes: go test ./runner/lease -run TestModel -args -all
-var all = flag.Bool("all", false, "run the large models too")
-
 func TestModel(t *testing.T) {
 	everything, pair := []int{0, 1, 2}, []int{0, 1}
 	models := []struct {
@@ -251,7 +247,7 @@ func TestModel(t *testing.T) {
 		{"three, lost answers", true, model{managers: [][]int{{0}, {1}, {1}}, jobs: [3]int{1, 1}, faults: 1}},
 	}
 	for _, m := range models {
-		if m.large && !*all {
+		if m.large && !torture {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package backup_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 
@@ -8,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/captf/captf-runner/internal/statetest"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/backup"
@@ -19,11 +20,14 @@ import (
 func ExampleStore_Take() {
 	machine := naming.Object{Kind: naming.Machine, Namespace: "infra", Name: "worker", Cluster: "prod"}
 	suffix := naming.Suffix(machine)
-	doc := []byte(`{"version":4,"serial":7,"lineage":"9c1e","outputs":{},"resources":[{"mode":"managed"}]}`)
+	var data bytes.Buffer
+	z := gzip.NewWriter(&data)
+	fmt.Fprint(z, `{"version":4,"serial":7,"lineage":"9c1e","outputs":{},"resources":[{"mode":"managed"}]}`)
+	z.Close()
 	// A controller makes its client from a rest.Config.
 	client := fake.NewClientset(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: naming.StateSecret(suffix, 0), Namespace: machine.Namespace, Labels: naming.StateSelector(suffix)},
-		Data:       map[string][]byte{state.DataKey: statetest.Gzip(doc)},
+		Data:       map[string][]byte{state.DataKey: data.Bytes()},
 	})
 	secrets := client.CoreV1().Secrets(machine.Namespace)
 	ctx, store := context.Background(), backup.Store{Secrets: secrets}

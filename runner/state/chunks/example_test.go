@@ -1,6 +1,8 @@
 package chunks_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 
@@ -9,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/captf/captf-runner/internal/statetest"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/chunks"
@@ -23,13 +24,17 @@ func exampleClient() kubernetes.Interface {
 	if err != nil {
 		panic(err)
 	}
-	doc := []byte(`{"version":4,"serial":7,"lineage":"9c1e","outputs":{"ip":{"value":"10.0.0.5","type":"string"}},"resources":[]}`)
+	doc := `{"version":4,"serial":7,"lineage":"9c1e","outputs":{"ip":{"value":"10.0.0.5","type":"string"}},"resources":[]}`
+	var data bytes.Buffer
+	z := gzip.NewWriter(&data)
+	fmt.Fprint(z, doc)
+	z.Close()
 	return fake.NewClientset(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: naming.StateSecret(naming.Suffix(machine), 0), Namespace: machine.Namespace,
 			Labels: naming.BackendSelector(naming.Suffix(machine), labels),
 		},
-		Data: map[string][]byte{state.DataKey: statetest.Gzip(doc)},
+		Data: map[string][]byte{state.DataKey: data.Bytes()},
 	})
 }
 
@@ -37,7 +42,6 @@ func exampleClient() kubernetes.Interface {
 func ExampleAPI_Gather() {
 	ctx, client := context.Background(), exampleClient()
 	api := chunks.API{Secrets: client.CoreV1().Secrets(machine.Namespace), Leases: client.CoordinationV1().Leases(machine.Namespace)}
-
 	set, err := api.Gather(ctx, machine)
 	if err != nil {
 		fmt.Println(err) // of the API server: try again
