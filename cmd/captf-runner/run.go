@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	goruntime "runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -21,6 +22,9 @@ import (
 
 func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	defer reportPanic(&code, stderr)
+	// The runner waits for one child. With more threads each line of the child's output wakes two, on the cores that the
+	// child needs.
+	goruntime.GOMAXPROCS(1)
 	// A closed pipe behind our output must not end a run: the child would be left alone.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 16)
