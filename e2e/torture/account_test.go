@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,9 @@ type document struct {
 	Lineage   string `json:"lineage"`
 	Resources []struct {
 		Mode, Type, Name string
-		Instances        []json.RawMessage
+		Instances        []struct {
+			Attributes struct{ Path, Content string }
+		}
 	} `json:"resources"`
 }
 
@@ -32,14 +35,30 @@ func parseState(t *testing.T, state []byte) (d document) {
 	return d
 }
 
-// has counts the instances of an address.
-func (d document) has(address string) (n int) {
+// has counts the instances of an object.
+func (d document) has(o object) (n int) {
 	for _, r := range d.Resources {
-		if r.Type+"."+r.Name == address {
-			n += len(r.Instances)
+		if r.Type+"."+r.Name != o.address {
+			continue
+		}
+		for _, i := range r.Instances {
+			if filepath.Base(i.Attributes.Path) == o.name {
+				n++
+			}
 		}
 	}
 	return n
+}
+
+// names are all objects that the state knows, sorted.
+func (d document) names() (names []string) {
+	for _, r := range d.Resources {
+		for _, i := range r.Instances {
+			names = append(names, filepath.Base(i.Attributes.Path))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // follows checks that a state is not older than an earlier one, and of the same life.
@@ -53,17 +72,14 @@ func (d document) follows(t *testing.T, before document) {
 	}
 }
 
-var addresses = []string{"probe_file.first", "probe_file.second", "probe_file.third"}
-
-// made counts the objects that the provider has really made of an address, and not removed since: each create
-// makes another one, so what a run forgot and the next one made again counts twice.
-func (tr *trial) made(address string) (n int) {
+// made counts how often the provider has really made an object, less how often it has removed it: each create makes
+// another one, so what a run forgot and the next one made again counts twice.
+func (tr *trial) made(name string) (n int) {
 	tr.t.Helper()
 	ledger, err := os.ReadFile(tr.ledger)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		tr.t.Fatal(err)
 	}
-	name := strings.TrimPrefix(address, "probe_file.")
 	for line := range strings.Lines(string(ledger)) {
 		call, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if filepath.Base(path) != name {
@@ -79,13 +95,13 @@ func (tr *trial) made(address string) (n int) {
 	return n
 }
 
-// names counts how often a run's result names an address among what no saved state may know.
-func (e ending) names(address string) (n int) {
+// names counts how often a run's result names an object among those that no saved state may know.
+func (e ending) names(o object) (n int) {
 	if e.result == nil || e.result.Unsaved == nil {
 		return 0
 	}
 	for _, r := range e.result.Unsaved.Resources {
-		if r.Address == address {
+		if r.Address == o.address && r.Action != "delete" {
 			n++
 		}
 	}
@@ -93,45 +109,78 @@ func (e ending) names(address string) (n int) {
 }
 
 // rescued is the state that a result says is kept elsewhere, empty without one.
-func (e ending) rescued(t *testing.T) document {
-	t.Helper()
-	if e.result == nil || e.result.State == nil || e.result.State.Saved != result.SavedRescueDir {
+func (tr *trial) rescued(e ending) document {
+	tr.t.Helper()
+	if e.result == nil || e.result.State == nil {
 		return document{}
 	}
-	state, err := os.ReadFile(e.result.State.Where)
-	if err != nil {
-		t.Fatal(err)
+	switch e.result.State.Saved {
+	case result.SavedRescueDir:
+		state, err := os.ReadFile(e.result.State.Where)
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+		return parseState(tr.t, state)
+	case result.SavedRescued:
+		return parseState(tr.t, tr.store.rescued(tr.t, e.result.State.Where))
 	}
-	return parseState(t, state)
+	return document{}
 }
 
-// account is what there really is of each address, and what of that the state has.
+// account is what there really is of each object, and what of that the state has.
 type account struct {
 	state       document
-	made, known map[string]int
+	made, known map[object]int
+	// gone counts those that the state still has, though a run has removed them.
+	gone map[object]int
 }
 
 func (tr *trial) account() account {
 	tr.t.Helper()
-	a := account{state: parseState(tr.t, tr.store.state(tr.t)), made: map[string]int{}, known: map[string]int{}}
-	for _, address := range addresses {
-		a.made[address], a.known[address] = tr.made(address), a.state.has(address)
+	a := account{state: parseState(tr.t, tr.store.state(tr.t)), made: map[object]int{}, known: map[object]int{}, gone: map[object]int{}}
+	for _, o := range objects {
+		a.made[o], a.known[o] = tr.made(o.name), a.state.has(o)
 	}
 	return a
 }
 
-// settle finds what a run has really made, is neither in the state now nor rescued, and is not named by the run's own
-// result. It returns the account after the run.
+// settle finds what a run has really made, or has left there, and what is neither in the state now nor rescued, and is
+// not named by the run's own result. It returns the account after the run.
 func (tr *trial) settle(when string, before account, run ending) account {
 	tr.t.Helper()
 	after := tr.account()
 	after.state.follows(tr.t, before.state)
-	for _, address := range addresses {
-		made := after.made[address] - before.made[address]
-		known := after.known[address] - before.known[address] + run.names(address) + run.rescued(tr.t).has(address)
-		if made > known {
-			tr.t.Errorf("%s: the run has made %d of %s, and %d are in the state or named by its result", when, made, address, known)
+	rescued := tr.rescued(run)
+	for _, o := range objects {
+		made, known := after.made[o]-before.made[o], after.known[o]-before.known[o]
+		unknown := made - known - before.gone[o]
+		after.gone[o] = max(-unknown, 0)
+		if unknown > run.names(o)+rescued.has(o) {
+			tr.t.Errorf("%s: the run has made %d of %s, the state has got %d, and the result names %d", when, made, o.name, known, run.names(o))
 		}
 	}
 	return after
+}
+
+// checkFiles compares the files that there are in the end with those that the state knows.
+func (tr *trial) checkFiles(state document) {
+	tr.t.Helper()
+	entries, err := os.ReadDir(tr.files)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	var there []string
+	for _, e := range entries {
+		there = append(there, e.Name())
+	}
+	if !slices.Equal(there, state.names()) {
+		tr.t.Errorf("there are really %v, and the state knows %v", there, state.names())
+	}
+	for _, r := range state.Resources {
+		for _, i := range r.Instances {
+			if content, err := os.ReadFile(i.Attributes.Path); err != nil || string(content) != i.Attributes.Content {
+				tr.t.Errorf("%s holds %q, %v; the state says %q", i.Attributes.Path, content, err, i.Attributes.Content)
+			}
+		}
+	}
 }

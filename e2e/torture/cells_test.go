@@ -29,12 +29,13 @@ const (
 type cell struct {
 	fault   string
 	moment  moment
+	task    task
 	runtime string
 	backend string
 }
 
 func (c cell) String() string {
-	return c.backend + "/" + c.runtime + "/" + c.moment.String() + "/" + c.fault
+	return c.backend + "/" + c.runtime + "/" + string(c.task) + "/" + c.moment.String() + "/" + c.fault
 }
 
 func (m moment) String() string { return string(m) }
@@ -43,11 +44,18 @@ func (m moment) String() string { return string(m) }
 func combinations() (all []cell) {
 	for _, backend := range []string{onHTTP, onKubernetes} {
 		for _, runtime := range []string{"tofu", "terraform"} {
-			for _, m := range moments {
-				for _, f := range faults {
-					all = append(all, cell{fault: f.name, moment: m, runtime: runtime, backend: backend})
-				}
+			for _, k := range tasks {
+				all = append(all, k.cells(backend, runtime)...)
 			}
+		}
+	}
+	return all
+}
+
+func (k task) cells(backend, runtime string) (all []cell) {
+	for _, m := range k.moments() {
+		for _, f := range k.faults() {
+			all = append(all, cell{fault: f.name, moment: m, task: k, runtime: runtime, backend: backend})
 		}
 	}
 	return all
@@ -69,6 +77,8 @@ func impossible(c cell) string {
 		return "no request is on its way at this moment"
 	case (c.fault == killRescue || c.fault == killContainerRescue) && !slices.Contains([]moment{beforeChange, duringChange, afterChange, atStateWrite}, c.moment):
 		return "a server that is gone from this moment on leaves no state to be rescued"
+	case c.fault == killLate && c.task == destroys && c.moment == atUnlock:
+		return "the next run finds nothing to do: it has no write that the late request could come before"
 	}
 	return ""
 }
@@ -92,7 +102,7 @@ func possible() []cell {
 	return slices.DeleteFunc(combinations(), func(c cell) bool { return impossible(c) != "" })
 }
 
-// chosen is the reduced form: every fault and every moment on each backend and with each runtime, in as few
+// chosen is the reduced form: every fault and every moment on each backend and with each runtime, and every task at its moments, in as few
 // cells as a greedy choice needs.
 func chosen(cells []cell) (few []cell) {
 	seen := map[string]bool{}
@@ -116,7 +126,8 @@ func chosen(cells []cell) (few []cell) {
 func pairs(c cell) []string {
 	return []string{
 		c.fault + " " + c.backend, c.moment.String() + " " + c.backend, c.fault + " " + c.runtime,
-		c.moment.String() + " " + c.runtime, c.runtime + " " + c.backend,
+		c.moment.String() + " " + c.runtime, c.runtime + " " + c.backend, c.moment.String() + " " + string(c.task),
+		string(c.task) + " " + c.runtime, string(c.task) + " " + c.backend,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 // The faults that the table of combinations that cannot exist names.
 const (
+	interruptGroup      = "SIGINT-group"
 	killChild           = "SIGKILL-child"
 	killProvider        = "SIGKILL-provider"
 	killRunner          = "SIGKILL-runner" // alone: its child is told by the kernel, and ends by itself
@@ -44,7 +45,7 @@ type fault struct {
 
 var faults = []fault{
 	{name: "SIGTERM-runner", strike: func(tr *trial) { tr.stop(tr.job.pid, unix.SIGTERM) }},
-	{name: "SIGINT-group", strike: func(tr *trial) { tr.stop(-tr.job.pid, unix.SIGINT) }},
+	{name: interruptGroup, strike: func(tr *trial) { tr.stop(-tr.job.pid, unix.SIGINT) }},
 	{name: killChild, strike: func(tr *trial) { tr.kill(tr.job.children()) }},
 	{name: killRunner, kills: true, strike: (*trial).killRunner},
 	{name: killPod, kills: true, pod: true, strike: (*trial).killRunner},

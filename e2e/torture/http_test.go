@@ -96,6 +96,13 @@ func (s *httpStore) state(t *testing.T) []byte {
 	return document
 }
 
+// rescued: there are no Secrets to rescue a state into.
+func (s *httpStore) rescued(t *testing.T, where string) []byte {
+	t.Helper()
+	t.Fatalf("a state is said to be in %s", where)
+	return nil
+}
+
 func (s *httpStore) held(t *testing.T) (l lock.Lock) {
 	t.Helper()
 	status, err := s.remote.Status(t.Context())

@@ -48,7 +48,7 @@ func TestHundredsUnsaved(t *testing.T) {
 func hundredsCells() (cells []cell) {
 	backends, runtimes, faults := []string{onKubernetes, onHTTP}, []string{"tofu", "terraform"}, []string{killPod, killChild, killRunner}
 	for i := range 2 * 2 * len(faults) {
-		c := cell{backend: backends[i%2], runtime: runtimes[(i+i/2)%2], fault: faults[(i+i/4)%len(faults)], moment: "hundreds"}
+		c := cell{backend: backends[i%2], runtime: runtimes[(i+i/2)%2], fault: faults[(i+i/4)%len(faults)], moment: "hundreds", task: creates}
 		cells = append(cells, c)
 	}
 	return cells
@@ -59,7 +59,7 @@ func (tr *trial) killHundreds() {
 	tr.write(filepath.Join(tr.config, "more.tf"), manyFiles)
 	g := tr.providerGate("before-create-second")
 	tr.t.Cleanup(g.open)
-	tr.job = start(tr.t, tr.command(tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
+	tr.job = start(tr.t, tr.command("apply", tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	select {
 	case <-g.reached:
 	case <-time.After(reachTimeout):
@@ -85,7 +85,7 @@ func (tr *trial) checkHundreds(e ending) {
 	for i := range hundreds {
 		name := fmt.Sprintf("many-%d", i)
 		address := fmt.Sprintf("probe_file.many[%d]", i)
-		if tr.made("probe_file."+name) > 0 && state.has("probe_file.many") < hundreds && !named[address] {
+		if tr.made(name) > 0 && state.has(object{name, "probe_file.many"}) == 0 && !named[address] {
 			missing++
 		}
 	}

@@ -89,7 +89,19 @@ func releases(r *http.Request, body []byte) bool {
 
 func (s *kubeStore) state(t *testing.T) []byte {
 	t.Helper()
-	secret, err := s.server.Clientset().CoreV1().Secrets(s.object.Namespace).Get(t.Context(), naming.StateSecret(s.suffix, 0), metav1.GetOptions{})
+	return s.stateIn(t, naming.StateSecret(s.suffix, 0))
+}
+
+// rescued reads a set of one Secret: the states of the tests are small.
+func (s *kubeStore) rescued(t *testing.T, where string) []byte {
+	t.Helper()
+	return s.stateIn(t, where[strings.LastIndex(where, "/")+1:])
+}
+
+// stateIn is the state in a Secret, nil when there is none.
+func (s *kubeStore) stateIn(t *testing.T, name string) []byte {
+	t.Helper()
+	secret, err := s.server.Clientset().CoreV1().Secrets(s.object.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && len(secret.Data["tfstate"]) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ func (tr *trial) next() ending {
 // directory, with the arguments that it had. Nobody hands down a lock.
 func (tr *trial) restart() ending {
 	file := filepath.Join(tr.dir, "restart.json")
-	return tr.succeed("restart", tr.command(tr.workdir(), file, tr.flags()...), file)
+	return tr.succeed("restart", tr.command(tr.task.op(), tr.workdir(), file, tr.flags()...), file)
 }
 
 // staleLock hands down the lock whose holder is dead.
@@ -60,11 +60,16 @@ func (tr *trial) deliverLate() (wait func()) {
 	}
 }
 
-// ordinary runs an apply that nothing disturbs.
+// ordinary does the task in a run that nothing disturbs.
 func (tr *trial) ordinary(name string, flags ...string) ending {
 	tr.t.Helper()
+	return tr.succeedIn(tr.task.op(), name, flags...)
+}
+
+func (tr *trial) succeedIn(op, name string, flags ...string) ending {
+	tr.t.Helper()
 	file := filepath.Join(tr.dir, name+".json")
-	return tr.succeed(name, tr.command(filepath.Join(tr.dir, name), file, append(flags, "--lock-timeout", "60")...), file)
+	return tr.succeed(name, tr.command(op, filepath.Join(tr.dir, name), file, append(flags, "--lock-timeout", "60")...), file)
 }
 
 // succeed runs what has to end well.

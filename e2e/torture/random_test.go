@@ -29,7 +29,7 @@ func TestRandomSignals(t *testing.T) {
 	servers := servers{statesrv: startStatesrv(t)}
 	for i := range runs {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
-		c := cell{backend: onHTTP, runtime: []string{"tofu", "terraform"}[i%2], fault: []string{killRunner, killPod}[random.IntN(2)]}
+		c := cell{backend: onHTTP, runtime: []string{"tofu", "terraform"}[i%2], fault: []string{killRunner, killPod}[random.IntN(2)], task: creates}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			newTrial(t, c, servers).interrupt(random)
@@ -44,7 +44,7 @@ func (tr *trial) interrupt(random *rand.Rand) {
 	}
 	tr.write(filepath.Join(tr.config, "more.tf"), strings.ReplaceAll(twoMore, "\n}", "\n  "+delay()))
 	tr.witness()
-	cmd := tr.command(filepath.Join(tr.dir, "work"), tr.result, "--stop-timeout", "60")
+	cmd := tr.command("apply", filepath.Join(tr.dir, "work"), tr.result, "--stop-timeout", "60")
 	tr.job = start(tr.t, cmd, tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	sent := tr.shower(random)
 	tr.awaitRunner()

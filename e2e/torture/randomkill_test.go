@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ func TestRandomKills(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		c := cell{
 			backend: []string{onHTTP, onKubernetes}[i/2%2], runtime: []string{"tofu", "terraform"}[i%2],
-			fault: []string{killChild, killRunner, killPod, killProvider}[random.IntN(4)], moment: moment(fmt.Sprint(i)),
+			fault: []string{killChild, killRunner, killPod, killProvider}[random.IntN(4)], moment: moment(fmt.Sprint(i)), task: tasks[random.IntN(len(tasks))],
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -37,17 +36,14 @@ func TestRandomKills(t *testing.T) {
 // killAtRandom is one object's life with kills in it.
 func (tr *trial) killAtRandom(random *rand.Rand) {
 	// Each takes a while before it is there: it was announced long before.
-	delay := fmt.Sprintf("\n  delay = \"%dms\"\n}", 50+random.IntN(300))
-	if random.IntN(2) == 0 {
-		tr.ordinary("seed")
-	}
-	tr.write(filepath.Join(tr.config, "more.tf"), strings.ReplaceAll(twoMore, "\n}", delay))
+	delay := fmt.Sprintf("\n  delay = \"%dms\"", 50+random.IntN(300))
+	tr.prepare(tr.task == creates && random.IntN(2) == 0, delay)
 	var endings []ending
 	before := tr.account()
 	for i := range 1 + random.IntN(3) {
 		name := fmt.Sprint("killed", i)
 		file := filepath.Join(tr.dir, name+".json")
-		cmd := tr.command(filepath.Join(tr.dir, name), file, append(tr.staleLock(), "--lock-timeout", "5", "--stop-timeout", "20")...)
+		cmd := tr.command(tr.task.op(), filepath.Join(tr.dir, name), file, append(tr.staleLock(), "--lock-timeout", "5", "--stop-timeout", "20")...)
 		tr.job = start(tr.t, cmd, tr.does.pod, filepath.Join(tr.dir, name+".log"))
 		tr.killSomething(random)
 		tr.awaitEnd()

@@ -26,6 +26,18 @@ resource "probe_file" "third" {
 }
 `
 
+// twoOther are twoMore, the one changed in place, and the other one replaced after that.
+const twoOther = `
+resource "probe_file" "second" {
+  path    = "${var.files}/second"
+  content = "two"
+}
+resource "probe_file" "third" {
+  path    = "${var.files}/third-b"
+  content = probe_file.second.content
+}
+`
+
 // lateOutput changes the state of any run.
 const lateOutput = `output "late" { value = "one" }
 `

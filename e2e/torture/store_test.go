@@ -18,6 +18,8 @@ type store interface {
 	request(moment) match
 	// state is the stored document, nil when there is none.
 	state(t *testing.T) []byte
+	// rescued is the state at a place that a result names.
+	rescued(t *testing.T, where string) []byte
 	held(t *testing.T) lock.Lock
 	// hold takes the lock as a run that had this ID and died would have.
 	hold(t *testing.T, id string)

@@ -101,8 +101,8 @@ func (tr *trial) mountDisk() {
 }
 
 // command is a run of the runner. Each has a working directory of its own, as each pod has.
-func (tr *trial) command(workdir, result string, flags ...string) *exec.Cmd {
-	args := slices.Concat([]string{"run", "--op", "apply", "--bin", tr.runtime, "--module", tr.config, "--config", tr.config,
+func (tr *trial) command(op, workdir, result string, flags ...string) *exec.Cmd {
+	args := slices.Concat([]string{"run", "--op", op, "--bin", tr.runtime, "--module", tr.config, "--config", tr.config,
 		"--providers", tools.Mirror(tr.t), "--workdir", workdir, "--result", result, "--rescue-dir", tr.rescue},
 		tr.store.settings(tr.proxy.url()), flags)
 	cmd := exec.Command(tr.binary, args...)
@@ -114,40 +114,21 @@ func (tr *trial) command(workdir, result string, flags ...string) *exec.Cmd {
 // workdir is the working directory of the cell's run.
 func (tr *trial) workdir() string { return filepath.Join(tr.disk, "work") }
 
-// seed makes the state that the cell's run finds.
-func (tr *trial) seed() {
-	if tr.moment == atInit {
-		tr.grow()
-		return
-	}
-	tr.ordinary("seed")
-	tr.grow()
-	if tr.handsDown() {
-		tr.store.hold(tr.t, deadID)
-	}
-}
-
 // handsDown tells whether the cell's run is given the lock of a dead one to release. A container that is started again
 // still has that argument. At the last two moments the release would be taken for the run's own.
 func (tr *trial) handsDown() bool {
 	return tr.moment == atForceUnlock || tr.does.restart && !slices.Contains([]moment{atInit, atUnlock, atResult}, tr.moment)
 }
 
-// grow has the next apply make two more resources.
-func (tr *trial) grow() { tr.write(filepath.Join(tr.config, "more.tf"), twoMore) }
+// grow declares more resources besides the first one.
+func (tr *trial) grow(more string) { tr.write(filepath.Join(tr.config, "more.tf"), more) }
 
 // arm has the run be held at the cell's moment.
 func (tr *trial) arm() *gate {
-	switch tr.moment {
-	case atPlan:
-		return tr.providerGate("plan-second")
-	case beforeChange:
-		return tr.providerGate("read-first")
-	case duringChange:
-		return tr.providerGate("after-create-second")
-	case afterChange:
-		return tr.providerGate("before-create-third")
-	case atResult:
+	if point := tr.task.gate(tr.moment); point != "" {
+		return tr.providerGate(point)
+	}
+	if tr.moment == atResult {
 		if !tr.does.disk { // such a pipe is on no disk
 			return tr.resultGate()
 		}
@@ -160,7 +141,7 @@ func (tr *trial) arm() *gate {
 func (tr *trial) flags() []string {
 	flags := []string{"--lock-timeout", "5", "--stop-timeout", "20", "--job-name", jobName, "--job-uid", jobUID}
 	if tr.moment == atPlan {
-		flags = append(flags, "--guard-deletes")
+		flags = append(flags, "--guard-deletes", "--inputs-hash", "h", "--allow-deletes-hash", "h")
 	}
 	if tr.handsDown() {
 		flags = append(flags, "--force-unlock", deadID)
@@ -172,7 +153,7 @@ func (tr *trial) flags() []string {
 func (tr *trial) reach() *gate {
 	g := tr.arm()
 	tr.t.Cleanup(g.open)
-	tr.job = start(tr.t, tr.command(tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
+	tr.job = start(tr.t, tr.command(tr.task.op(), tr.workdir(), tr.result, tr.flags()...), tr.does.pod, filepath.Join(tr.dir, "first.log"))
 	close(tr.started)
 	select {
 	case <-g.reached:
