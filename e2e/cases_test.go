@@ -74,9 +74,11 @@ var cases = []reported{
 	{62, "hashicorp/terraform#32099", "a reused directory has another backend", []string{"TestReusedDirectory"}},
 	// I. Results
 	{64, "kubevela/terraform-controller#383", "a failure is known by its colour", []string{"TestColourDecidesNothing", "TestLockInfoIsPrintable"}},
+	{65, "operator-framework/operator-controller#2169", "a message is too long for a status", []string{"runner/state.TestReadableBounded"}},
 	{66, "flux-iac/tofu-controller#239", "sensitive outputs are printed", []string{"TestSensitiveValues", "TestNoSecretIsShown"}},
 	{68, "gruntwork-io/terragrunt#1470", "exit 2 is a failure", []string{"TestPlanWithChangesSucceeds"}},
 	{69, "kubevela/terraform-controller#361", "a permanent error is tried for ever", []string{"TestExitCodes"}},
+	{70, "appvia/terranetes-controller#1295", "a retry is taken for the failed run before it", []string{"runner/state.TestRetryNonce"}},
 	// J. The state server
 	{71, "nimbolus/terraform-backend#7", "a state is taken with a wrong lock ID, or none", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestMayWrite", "e2e/stores.TestRobbedApply"}},
 	{72, "gitlab-org/gitlab#344085", "a conflict is a 500", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestOneOfManyWritesASerial", "e2e/stores.TestTwoServers"}},

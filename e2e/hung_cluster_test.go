@@ -67,14 +67,16 @@ func about(resource string) func(*http.Request) bool {
 }
 
 // TestHungCluster has the API server stop answering in the middle of an apply: the run that is stopped ends inside its
-// budget, and says which lock its child could not release and what may be there without a state.
+// budget, and says which lock its child could not release and what may be there without a state. Neither events nor the
+// copy of its result for the Job make it late.
 func TestHungCluster(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		t.Parallel()
 		f, k, h := faultyCluster(t, runtime)
 		f.slow(t, "5m", false)
-		l := f.start(t, "apply", "--lock-timeout", "0", "--stop-timeout", stopBudget.String())
+		l := f.start(t, "apply", "--lock-timeout", "0", "--stop-timeout", stopBudget.String(),
+			"--event-object", "v1/ConfigMap/"+k.object.Namespace+"/x/uid", "--job-name", "the-job", "--job-uid", jobUID)
 		l.says(t, creatingFirst)
 		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
 		h.harms(when(everything, hangs))

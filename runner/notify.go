@@ -10,6 +10,7 @@ import (
 
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
 )
 
 // The bounds that keep events from ever slowing or failing a run.
@@ -70,13 +71,22 @@ func (n *notifier) send(ctx context.Context) {
 	}
 }
 
-// close sends what is queued, for a moment.
-func (n *notifier) close() {
+// drainTime is how long the run waits for what is queued at its end. Once it was told to stop that comes out of the
+// stop budget, of which something is left for the end of the process.
+func drainTime(stop *runtime.Stop) time.Duration {
+	if stop.Cause() == nil {
+		return eventDrain
+	}
+	return min(eventDrain, max(time.Until(stop.Deadline())/2, 0))
+}
+
+// close sends what is queued, for at most this time.
+func (n *notifier) close(limit time.Duration) {
 	if n == nil {
 		return
 	}
 	close(n.queue)
-	timer := time.AfterFunc(eventDrain, n.abandon)
+	timer := time.AfterFunc(limit, n.abandon)
 	defer timer.Stop()
 	n.drained.Wait()
 }

@@ -2,12 +2,18 @@ package runner
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/redact"
+	"github.com/captf/captf-runner/runner/runtime"
 )
 
 // The progress of a step is a line of the log and an event; no event holds a secret, such as the key of a for_each.
@@ -68,8 +74,70 @@ func TestFullEventQueue(t *testing.T) {
 		t.Errorf("%d events are queued, want %d", got, eventQueue)
 	}
 	start := time.Now()
-	n.close()
+	n.close(eventDrain)
 	if took := time.Since(start); took > 2*eventDrain {
 		t.Errorf("the end of the run waits %s for events, want %s", took, eventDrain)
+	}
+}
+
+// What is queued at the end is sent within the stop budget, when there is one that counts.
+func TestDrainTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct{ budget, used, want time.Duration }{
+			{time.Minute, 0, eventDrain},
+			{time.Minute, 50 * time.Second, eventDrain},
+			{8 * time.Second, 7 * time.Second, time.Second / 2},
+			{8 * time.Second, 8 * time.Second, 0},
+			{0, time.Second, 0},
+		} {
+			stop := runtime.NewStop(tt.budget)
+			if got := drainTime(stop); got != eventDrain {
+				t.Errorf("%s without a stop", got)
+			}
+			stop.Request(errors.New("test"))
+			time.Sleep(tt.used)
+			if got := drainTime(stop); got != tt.want {
+				t.Errorf("budget %s, used %s: %s, want %s", tt.budget, tt.used, got, tt.want)
+			}
+		}
+	})
+}
+
+// An event whose answer never comes costs that event: the next ones are sent.
+func TestLostEvent(t *testing.T) {
+	t.Parallel()
+	reasons := make(chan string, 2)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var e kube.Event
+		if json.NewDecoder(r.Body).Decode(&e) == nil {
+			reasons <- e.Reason
+		}
+		if e.Reason == "StepStarted" {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer server.Close()
+	client, err := kube.New(kube.Config{Host: server.URL, Namespace: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := startNotifier(&cluster{client: client}, "v1/ConfigMap/n/x/uid", "job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close(0)
+	n.add("Normal", "StepStarted", "apply")
+	n.add("Normal", "StepSucceeded", "apply")
+	for _, want := range []string{"StepStarted", "StepSucceeded"} {
+		select {
+		case got := <-reasons:
+			if got != want {
+				t.Errorf("event %s was sent, want %s", got, want)
+			}
+		case <-time.After(20 * eventTimeout):
+			t.Fatalf("event %s was not sent", want)
+		}
 	}
 }

@@ -47,7 +47,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	}
 	r.discardList()
 	r.announceEnd()
-	r.notifier.close()
+	r.notifier.close(drainTime(r.stop))
 	return r.cleaned(), err
 }
 
