@@ -66,21 +66,15 @@ func (c *cluster) WaitFree(ctx context.Context) (lock.Wait, error) {
 }
 
 func (c *cluster) HasState(ctx context.Context) (bool, error) {
-	secret, err := c.stateSecret(ctx)
-	if err != nil || secret == nil {
+	secret, err := c.client.Secrets(c.client.Namespace()).Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	// A run that is killed between the two requests that write the first state leaves an empty Secret.
 	return len(secret.Data["tfstate"]) > 0, nil
-}
-
-// stateSecret is the Secret of the state, nil when there is none.
-func (c *cluster) stateSecret(ctx context.Context) (*kube.Secret, error) {
-	secret, err := c.client.Secrets(c.client.Namespace()).Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return secret, err
 }
 
 func (c *cluster) Release(ctx context.Context, id string) (lock.Unlock, error) {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
 
 // checkSelector refuses a state whose Secret is there by its name, but not by the labels that go to the
 // backend: a runtime that looks for the state by its labels finds none, and starts with an empty one. A Secret
-// that cannot be read is left to init.
+// that is not there, or cannot be read, is left to init.
 func (r *run) checkSelector(ctx context.Context) error {
 	c, ok := r.keeper.(*cluster)
 	if !ok {
@@ -18,8 +20,9 @@ func (r *run) checkSelector(ctx context.Context) error {
 	}
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
-	secret, err := c.stateSecret(ctx)
-	if err != nil || secret == nil {
+	// A state can have a megabyte: it is not sent for this.
+	secret, err := c.client.Secrets(c.client.Namespace()).GetMetadata(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+	if err != nil {
 		return nil
 	}
 	selector := naming.BackendSelector(c.suffix, c.labels)

@@ -113,6 +113,21 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+func TestMetadataWithoutContent(t *testing.T) {
+	var accept string
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		accept = r.Header.Get("Accept")
+		_, _ = io.WriteString(w, `{"kind":"PartialObjectMetadata","metadata":{"name":"s","labels":{"a":"b"}}}`)
+	})
+	got, err := client.Secrets("ns").GetMetadata(t.Context(), "s", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "s" || got.Labels["a"] != "b" || !strings.Contains(accept, ";as=PartialObjectMetadata;") {
+		t.Errorf("metadata %+v, asked for as %q", got, accept)
+	}
+}
+
 func TestNamespace(t *testing.T) {
 	var path string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

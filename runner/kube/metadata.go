@@ -13,11 +13,20 @@ type Metadata struct {
 	metav1.ObjectMeta `json:"metadata"`
 }
 
-// asMetadata asks the server to leave the content out.
-const asMetadata = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+// As these the server is asked to leave the content out.
+const (
+	asMetadata     = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	asMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
 
-// ListMetadata is List without what is in the Secrets: the server does not send it.
+// GetMetadata is Get without what is in the Secret: the server does not send it.
+func (s Secrets) GetMetadata(ctx context.Context, name string, opts metav1.GetOptions) (*Metadata, error) {
+	r := s.r.request(http.MethodGet, &opts).Name(name).SetHeader("Accept", asMetadata)
+	return call[Metadata](ctx, s.r.client, r, nil)
+}
+
+// ListMetadata is List without what is in the Secrets.
 func (s Secrets) ListMetadata(ctx context.Context, opts metav1.ListOptions) (*List[Metadata], error) {
-	r := s.r.request(http.MethodGet, &opts).SetHeader("Accept", asMetadata)
+	r := s.r.request(http.MethodGet, &opts).SetHeader("Accept", asMetadataList)
 	return call[List[Metadata]](ctx, s.r.client, r, nil)
 }
