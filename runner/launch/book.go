@@ -127,15 +127,9 @@ func (p *pass) mark(ctx context.Context, r *Run) error {
 	return p.annotate(ctx, r, AnnotationBooked, "true")
 }
 
-// prune removes the oldest booked Jobs of each operation. What the decision still needs stays: the newest ones, the last
-// that changed resources, and those whose state is not saved.
+// prune removes the oldest booked Jobs.
 func (p *pass) prune(ctx context.Context) error {
-	left := map[naming.Op]int{}
-	for _, r := range slices.Backward(p.seen.Runs) {
-		left[r.Op]++
-		if !r.Booked || left[r.Op] <= p.keep() || r.verdict() == StateUnsaved {
-			continue
-		}
+	for _, r := range p.seen.prunable(p.keep()) {
 		err := p.Clients.Jobs.Delete(ctx, r.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &r.UID}, PropagationPolicy: new(metav1.DeletePropagationBackground),
 		})

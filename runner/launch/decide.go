@@ -21,7 +21,7 @@ func Decide(o Observed) Decision {
 			return *d
 		}
 	}
-	d := Decision{Action: Start, Reason: ReasonDue, Message: fmt.Sprintf("%s is due", o.Desired.Op), Attempt: o.attempt(), LockVersion: "none"}
+	d := Decision{Action: Start, Reason: ReasonDue, Message: o.due(), Attempt: o.attempt(), LockVersion: "none"}
 	if o.Lock != nil {
 		d.LockVersion = o.Lock.Lock.Version()
 		if o.Lock.Verdict == lock.Stale {
@@ -29,6 +29,13 @@ func Decide(o Observed) Decision {
 		}
 	}
 	return d
+}
+
+func (o Observed) due() string {
+	if o.unproven() {
+		return "destroy is due again: the state is encrypted, and a destroy that finds nothing shows that it is empty"
+	}
+	return fmt.Sprintf("%s is due", o.Desired.Op)
 }
 
 // bookkeeping comes first, even for a paused object: a result must not be lost, and no Job may start before the
@@ -84,22 +91,6 @@ func resting(o Observed) *Decision {
 	return nil
 }
 
-// cleaning follows a destroy that succeeded, or replaces one that has nothing to do.
-func cleaning(o Observed) *Decision {
-	d := o.Desired
-	if d.Op != naming.Destroy {
-		return nil
-	}
-	never := errors.Is(o.State.Err, state.NotFound) && !d.Applied && o.lastWriter() == nil
-	switch {
-	case o.destroyed() || never:
-		return &Decision{Action: Cleanup, Reason: ReasonDestroyed, Message: "nothing is left to destroy"}
-	case d.Once && o.done(): // and failed
-		return &Decision{Action: Idle, Reason: ReasonDone, Message: "destroy has run"}
-	}
-	return nil
-}
-
 // doubting is what a person has to clear up before a Job may run.
 func doubting(o Observed) *Decision {
 	refuse := func(reason, format string, args ...any) *Decision {
@@ -114,6 +105,9 @@ func doubting(o Observed) *Decision {
 	}
 	reason, bad := untrusted(o)
 	if o.Desired.Op == naming.Restore && reason != state.Mislabelled {
+		if o.Copy.Err != nil {
+			return refuse(o.Copy.Reason, "%v", o.Copy.Err)
+		}
 		return nil // it is the way out of what follows
 	}
 	if bad {
@@ -162,14 +156,22 @@ func waiting(o Observed) *Decision {
 			Message: fmt.Sprintf("%s failed %d times: next attempt in %s", o.Desired.Op, n, left.Round(time.Second)),
 		}
 	}
+	if o.Lock != nil && o.Lock.Verdict == lock.Foreign && !o.WaitForForeignLock {
+		return nil // the Job waits
+	}
+	return held(o)
+}
+
+// held waits for a lock that no Job can be handed.
+func held(o Observed) *Decision {
 	if o.Lock == nil {
 		return nil
 	}
 	holder := o.Lock.Lock.Info.String()
-	switch {
-	case o.Lock.Verdict == lock.Alive:
+	switch o.Lock.Verdict {
+	case lock.Alive:
 		return &Decision{Action: Wait, Reason: ReasonLockAlive, After: lockAfter, Message: "a pod of the object's own holds the lock: " + holder}
-	case o.Lock.Verdict == lock.Foreign && o.WaitForForeignLock:
+	case lock.Foreign:
 		return &Decision{Action: Wait, Reason: ReasonLockForeign, After: lockAfter, Message: "not ours to release: " + holder}
 	}
 	return nil

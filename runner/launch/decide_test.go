@@ -48,7 +48,7 @@ func run(o *Observed, outcome *Outcome, ago time.Duration) Run {
 	}
 	return Run{
 		Name: name, Job: naming.Job{Op: o.Desired.Op, Attempt: attempt}, InputsHash: o.Desired.InputsHash, Tick: o.Desired.Tick,
-		Approval: o.Desired.Approval.mark(), Finished: true, FinishedAt: o.Now.Add(-ago), Booked: outcome != nil, Outcome: outcome,
+		StateVersion: o.State.Version, Approval: o.Desired.Approval.mark(), Finished: true, FinishedAt: o.Now.Add(-ago), Booked: outcome != nil, Outcome: outcome,
 	}
 }
 
@@ -66,6 +66,9 @@ func noState(reason state.Reason) func(*Observed) {
 		o.State = StateView{Err: &state.Error{Reason: reason, Err: errors.New("it says")}}
 	}
 }
+
+// version tells the bytes of the state apart, when a run that follows is created and at last.
+func version(v string) func(*Observed) { return func(o *Observed) { o.State.Version = v } }
 
 func locked(v lock.Verdict) func(*Observed) {
 	return func(o *Observed) {
@@ -124,29 +127,30 @@ func TestDecide(t *testing.T) {
 		"orphaned chunks while paused": {observed(paused, func(o *Observed) { o.State.Orphaned = true }), "Idle Paused", ""},
 		"orphaned chunks, job active":  {observed(active, func(o *Observed) { o.State.Orphaned = true }), "Follow JobRunning", ""},
 
-		"lost though applied":        {observed(noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", "it says"},
-		"lost though a job did":      {observed(noState(state.NotFound), ran(Succeeded, "", 0)), "Refuse StateLost", ""},
-		"lost before a job failed":   {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), ran(Failed, "config", time.Hour)), "Refuse StateLost", ""},
-		"lost before a destroy":      {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), op(naming.Destroy), ran(Failed, "", time.Hour)), "Refuse StateLost", ""},
-		"not lost, the job failed":   {observed(noState(state.NotFound), ran(Failed, "config", time.Hour)), "Start OperationDue a2", ""},
-		"corrupt":                    {observed(noState(state.Corrupt)), "Refuse StateCorrupt", "it says"},
-		"never filled":               {observed(noState(state.Inconsistent), func(o *Observed) { o.State.Unfilled = true }), "Start OperationDue a1", ""},
-		"emptied":                    {observed(noState(state.Inconsistent), func(o *Observed) { o.State.Unfilled = true }, wants(func(d *Desired) { d.Applied = true })), "Refuse StateInconsistent", "it says"},
-		"inconsistent":               {observed(noState(state.Inconsistent)), "Refuse StateInconsistent", "it says"},
-		"corrupt, restore":           {observed(noState(state.Corrupt), op(naming.Restore)), "Start OperationDue a1", ""},
-		"mislabelled, restore":       {observed(noState(state.Mislabelled), op(naming.Restore)), "Refuse StateMislabelled", "it says"},
-		"no image":                   {observed(func(o *Observed) { o.Template.Image = "" }), "Refuse InvalidTemplate", "image is missing"},
-		"lock timeout over deadline": {observed(func(o *Observed) { o.Template.Deadline = 300 * time.Second }), "Refuse InvalidTemplate", "lockTimeoutSeconds 300 is not below activeDeadlineSeconds 300"},
-		"chunks and tofu":            {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTofu, 2 }), "Refuse ChunkedStateNeedsTerraform", "is in 2 Secrets, which OpenTofu cannot read"},
-		"chunks and terraform":       {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTerraform, 2 }), "Start OperationDue a1", ""},
-		"blocked":                    {observed(ran(Blocked, "blocked", time.Hour)), "Refuse ApprovalNeeded", "said so"},
-		"blocked, then allowed":      {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.Approval.AllowDeletesHash = "new" })), "Start OperationDue a2", ""},
-		"blocked, then other inputs": {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
-		"plan changed":               {observed(ran(PlanChanged, "plan-changed", time.Hour)), "Refuse ApprovalNeeded", ""},
-		"unsaved state":              {observed(ran(StateUnsaved, "state-write", time.Hour)), "Refuse StateUnsaved", "said so"},
-		"unsaved state, any op":      {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Drift)), "Refuse StateUnsaved", ""},
-		"unsaved state, plan":        {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Plan)), "Start OperationDue a1", ""},
-		"unsaved state, restored":    {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Restore), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a2", ""},
+		"lost though applied":          {observed(noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", "it says"},
+		"lost though a job did":        {observed(noState(state.NotFound), ran(Succeeded, "", 0)), "Refuse StateLost", ""},
+		"lost before a job failed":     {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), ran(Failed, "config", time.Hour)), "Refuse StateLost", ""},
+		"lost before a destroy":        {observed(noState(state.NotFound), ran(Succeeded, "", time.Hour), op(naming.Destroy), ran(Failed, "", time.Hour)), "Refuse StateLost", ""},
+		"not lost, the job failed":     {observed(noState(state.NotFound), ran(Failed, "config", time.Hour)), "Start OperationDue a2", ""},
+		"corrupt":                      {observed(noState(state.Corrupt)), "Refuse StateCorrupt", "it says"},
+		"never filled":                 {observed(noState(state.Inconsistent), func(o *Observed) { o.State.Unfilled = true }), "Start OperationDue a1", ""},
+		"emptied":                      {observed(noState(state.Inconsistent), func(o *Observed) { o.State.Unfilled = true }, wants(func(d *Desired) { d.Applied = true })), "Refuse StateInconsistent", "it says"},
+		"inconsistent":                 {observed(noState(state.Inconsistent)), "Refuse StateInconsistent", "it says"},
+		"corrupt, restore":             {observed(noState(state.Corrupt), op(naming.Restore)), "Start OperationDue a1", ""},
+		"restore of what is not there": {observed(op(naming.Restore), func(o *Observed) { o.Copy = CopyView{Reason: ReasonCopyNotFound, Err: errors.New("no copy")} }), "Refuse BackupNotFound", "no copy"},
+		"mislabelled, restore":         {observed(noState(state.Mislabelled), op(naming.Restore)), "Refuse StateMislabelled", "it says"},
+		"no image":                     {observed(func(o *Observed) { o.Template.Image = "" }), "Refuse InvalidTemplate", "image is missing"},
+		"lock timeout over deadline":   {observed(func(o *Observed) { o.Template.Deadline = 300 * time.Second }), "Refuse InvalidTemplate", "lockTimeoutSeconds 300 is not below activeDeadlineSeconds 300"},
+		"chunks and tofu":              {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTofu, 2 }), "Refuse ChunkedStateNeedsTerraform", "is in 2 Secrets, which OpenTofu cannot read"},
+		"chunks and terraform":         {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTerraform, 2 }), "Start OperationDue a1", ""},
+		"blocked":                      {observed(ran(Blocked, "blocked", time.Hour)), "Refuse ApprovalNeeded", "said so"},
+		"blocked, then allowed":        {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.Approval.AllowDeletesHash = "new" })), "Start OperationDue a2", ""},
+		"blocked, then other inputs":   {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
+		"plan changed":                 {observed(ran(PlanChanged, "plan-changed", time.Hour)), "Refuse ApprovalNeeded", ""},
+		"unsaved state":                {observed(ran(StateUnsaved, "state-write", time.Hour)), "Refuse StateUnsaved", "said so"},
+		"unsaved state, any op":        {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Drift)), "Refuse StateUnsaved", ""},
+		"unsaved state, plan":          {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Plan)), "Start OperationDue a1", ""},
+		"unsaved state, restored":      {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Restore), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a2", ""},
 
 		"failed just now":        {observed(ran(Failed, "config", 10*time.Second)), "Wait BackingOff 50s", "failed 1 times: next attempt in 50s"},
 		"failed a while ago":     {observed(ran(Failed, "config", time.Minute)), "Start OperationDue a2", ""},
@@ -171,6 +175,21 @@ func TestDecide(t *testing.T) {
 		"destroyed":                      {observed(op(naming.Destroy), ran(Succeeded, "", 0), func(o *Observed) { o.State.Summary.Resources = 0 }), "Cleanup Destroyed", ""},
 		"destroyed and cleaned":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Cleanup Destroyed", ""},
 		"destroyed, something came back": {observed(op(naming.Destroy), ran(Succeeded, "", 0)), "Start OperationDue a2", ""},
+		"destroyed, corrupt, once":       {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), ran(Succeeded, "", 0), noState(state.Corrupt)), "Refuse StateCorrupt", ""},
+		"destroyed, came back, once":     {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), ran(Succeeded, "", 0)), "Idle Done", ""},
+		"destroyed, corrupt since":       {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.Corrupt)), "Refuse StateCorrupt", ""},
+		"destroyed, foreign lock":        {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), locked(lock.Foreign)), "Wait StateLocked 15s", "me@laptop"},
+		"destroyed, living lock":         {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), locked(lock.Alive)), "Wait StateLockedByOwnPod 15s", ""},
+		"destroyed, stale lock":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), locked(lock.Stale)), "Cleanup Destroyed", ""},
+		"never applied, foreign lock":    {observed(op(naming.Destroy), noState(state.NotFound), locked(lock.Foreign)), "Wait StateLocked 15s", "me@laptop"},
+		"encrypted, not destroyed":       {observed(op(naming.Destroy), version("a"), noState(state.Encrypted)), "Start OperationDue a1", "destroy is due"},
+		"encrypted, destroyed":           {observed(op(naming.Destroy), version("a"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Start OperationDue a2", "destroy is due again: the state is encrypted"},
+		"encrypted, destroyed, once":     {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), version("a"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Start OperationDue a2", ""},
+		"encrypted, destroyed twice":     {observed(op(naming.Destroy), version("a"), ran(Succeeded, "", 0), version("b"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Cleanup Destroyed", ""},
+		"encrypted, changed since":       {observed(op(naming.Destroy), version("b"), ran(Succeeded, "", 0), noState(state.Encrypted), version("c")), "Start OperationDue a2", ""},
+		"encrypted, changed each time":   {observed(op(naming.Destroy), ran(Succeeded, "", 0), ran(Succeeded, "", 0), ran(Succeeded, "", 0), noState(state.Encrypted), version("c")), "Refuse StateEncrypted", "3 destroys succeeded"},
+		"encrypted, the second failed":   {observed(op(naming.Destroy), ran(Succeeded, "", 0), version("b"), ran(Failed, "", 0), noState(state.Encrypted), version("b")), "Wait BackingOff 1m0s", ""},
+		"encrypted, made by the destroy": {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.Encrypted), version("a")), "Start OperationDue a2", ""},
 		"destroy failed":                 {observed(op(naming.Destroy), ran(Failed, "provider", 0)), "Wait BackingOff 1m0s", ""},
 		"destroy failed, once":           {observed(op(naming.Destroy), ran(Failed, "provider", time.Hour), wants(func(d *Desired) { d.Once = true })), "Idle Done", ""},
 		"apply after a destroy":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), op(naming.Apply), noState(state.NotFound)), "Start OperationDue a1", ""},

@@ -65,6 +65,9 @@ const (
 	ReasonLockForeign      = "StateLocked"
 	ReasonNeedsApproval    = "ApprovalNeeded"
 	ReasonStateUnsaved     = "StateUnsaved"
+	ReasonCopyNotFound     = "BackupNotFound"
+	ReasonCopyUnusable     = "BackupUnusable"
+	ReasonCopyLineage      = "BackupOfAnotherLineage"
 	ReasonPolicy           = "RefusedByPolicy"
 	ReasonOtherJobAppeared = "JobsChanged"
 )

@@ -64,7 +64,10 @@ func (p *pass) gather(ctx context.Context) (err error) {
 	}
 	p.report.State = p.seen.State.Summary
 	p.report.Condition = p.condition()
-	return nil
+	if p.desired.Op == naming.Restore && resting(p.seen) == nil {
+		p.seen.Copy, err = p.copied(ctx)
+	}
+	return err
 }
 
 func (p *pass) gatherLock(ctx context.Context) error {
@@ -80,6 +83,7 @@ func (p *pass) gatherState(ctx context.Context) (err error) {
 		return err
 	}
 	view := &p.seen.State
+	view.Version = p.set.Version()
 	view.Summary, view.Err = p.set.Read(p.seen.applied())
 	if view.Err == nil || errors.Is(view.Err, state.Encrypted) {
 		if err := p.set.CheckLabels(); err != nil {

@@ -37,6 +37,8 @@ type Order struct {
 	ForceUnlock string
 	// LockVersion is lock.Lock.Version at the time of the order.
 	LockVersion string
+	// StateVersion is chunks.Set.Version at that time.
+	StateVersion string
 	// Chunks are the Secrets of what is restored, in order, and Resources the number of managed resources in them.
 	Chunks    []string
 	Resources int
@@ -96,10 +98,11 @@ func (o Order) validate() error {
 func (o Order) annotations() map[string]string {
 	all := map[string]string{AnnotationLockVersion: o.LockVersion}
 	for key, value := range map[string]string{
-		AnnotationInputsHash:  o.Desired.InputsHash,
-		AnnotationTick:        o.Desired.Tick,
-		AnnotationApproval:    o.Desired.Approval.mark(),
-		AnnotationForceUnlock: o.ForceUnlock,
+		AnnotationInputsHash:   o.Desired.InputsHash,
+		AnnotationTick:         o.Desired.Tick,
+		AnnotationApproval:     o.Desired.Approval.mark(),
+		AnnotationForceUnlock:  o.ForceUnlock,
+		AnnotationStateVersion: o.StateVersion,
 	} {
 		if value != "" {
 			all[key] = value

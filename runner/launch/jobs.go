@@ -63,8 +63,8 @@ func runOf(o naming.Object, job *batchv1.Job) (Run, bool) {
 		Name: job.Name, UID: job.UID, ResourceVersion: job.ResourceVersion, Job: parsed,
 		InputsHash: job.Annotations[AnnotationInputsHash], Tick: job.Annotations[AnnotationTick],
 		Approval: job.Annotations[AnnotationApproval], ForceUnlock: job.Annotations[AnnotationForceUnlock],
-		LockVersion: job.Annotations[AnnotationLockVersion],
-		CreatedAt:   job.CreationTimestamp.Time, Owner: ownerOf(job), evidence: jobEvidence(job),
+		LockVersion: job.Annotations[AnnotationLockVersion], StateVersion: job.Annotations[AnnotationStateVersion],
+		CreatedAt: job.CreationTimestamp.Time, Owner: ownerOf(job), evidence: jobEvidence(job),
 	}
 	r.Finished, r.FinishedAt = finishedAt(job)
 	if text, ok := job.Annotations[AnnotationOutcome]; ok {

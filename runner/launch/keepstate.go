@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/captf/captf-runner/runner/event"
+	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
@@ -97,12 +98,12 @@ func (p *pass) backUp(ctx context.Context, r *Run, again bool) error {
 
 // repair makes the object the owner of chunks that lost it.
 func (p *pass) repair(ctx context.Context) error {
-	held, err := p.runLeaseHeld(ctx)
+	live, _, err := p.holders(ctx)
 	if err != nil {
 		return err
 	}
-	if held {
-		p.report.Decision.Action, p.report.After = Wait, leaseAfter
+	if len(live) > 0 {
+		p.waitForLease(lease.WaitingForJob, live)
 		return nil
 	}
 	e, err := p.chunks().Repair(ctx, p.set, p.adoption(p.ref), chunks.Pass{})
@@ -118,12 +119,21 @@ func (p *pass) repair(ctx context.Context) error {
 
 // cleanup removes what held the state of an object that is destroyed. Backups and rescue sets stay.
 func (p *pass) cleanup(ctx context.Context) error {
-	job := ""
-	last := p.seen.lastWriter()
-	if last != nil {
-		job = last.Name
+	live, dead, err := p.holders(ctx)
+	if err != nil {
+		return err
 	}
-	deletion := chunks.Deletion{Object: p.id, Job: job}
+	if len(live) > 0 {
+		p.waitForLease(lease.WaitingForJob, live)
+		return nil
+	}
+	deletion := chunks.Deletion{Object: p.id, Jobs: dead}
+	if errors.Is(p.seen.State.Err, state.Encrypted) {
+		deletion.EmptyVersion = p.seen.State.Version
+		if err := p.markEmpty(ctx); err != nil {
+			return err
+		}
+	}
 	if p.lockIsStale() { // there is no Job any more that could release it
 		deletion.StaleLock = p.seen.Lock.Lock.ID()
 	}
@@ -131,8 +141,18 @@ func (p *pass) cleanup(ctx context.Context) error {
 		return err
 	}
 	p.report.Gone = true
+	last := p.seen.lastWriter()
 	if last == nil || len(p.set.Found) == 0 {
 		return nil
 	}
 	return p.send(ctx, *last, last.Name, event.New(event.StateDeleted, "the state is gone after job %s", last.Name))
+}
+
+// markEmpty notes on the copy of an encrypted state that it has no resources: another object of this name may begin anew.
+func (p *pass) markEmpty(ctx context.Context) error {
+	set, _, err := p.backups().Take(ctx, p.set)
+	if err != nil {
+		return err
+	}
+	return p.backups().MarkEmpty(ctx, set)
 }

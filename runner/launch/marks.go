@@ -22,6 +22,8 @@ const (
 	// AnnotationLockVersion is the lock Lease's resourceVersion, or "none": unchanged afterwards means that
 	// the Job changed nothing.
 	AnnotationLockVersion = "captf.io/state-lock-version"
+	// AnnotationStateVersion is the state's chunks.Set.Version; none when there was no state.
+	AnnotationStateVersion = "captf.io/state-version"
 	// AnnotationOutcome is an [Outcome], written when the Job has finished.
 	AnnotationOutcome = "captf.io/outcome"
 	// AnnotationBooked is "true" once everything that follows from the outcome is done.

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -21,6 +22,8 @@ type Observed struct {
 	// Lock is nil while a Job is active or not booked: only then is it looked at.
 	Lock  *lock.Finding
 	State StateView
+	// Copy is looked at when a restore is due.
+	Copy CopyView
 	// WaitForForeignLock says that no Job is burnt behind a lock that is not ours to release.
 	WaitForForeignLock bool
 }
@@ -31,11 +34,23 @@ type StateView struct {
 	Err error
 	// Summary is nil for a state that cannot be read; that of an encrypted one has no outputs.
 	Summary *state.Summary
+	// Version is chunks.Set.Version, empty when there is no Secret.
+	Version string
 	// Unfilled says that there is only a Secret without a state: what the first init of all leaves when it is killed
 	// between making it and filling it. The next one fills it.
 	Unfilled bool
 	// Orphaned says that a chunk has no owner, or an old one.
 	Orphaned bool
+}
+
+// CopyView is the backup or rescue set that is to be restored.
+type CopyView struct {
+	// Err is why it cannot be, and Reason the same in one word.
+	Err    error
+	Reason string
+	// Chunks are its Secrets, in order, and Resources the number of managed resources in them.
+	Chunks    []string
+	Resources int
 }
 
 // inputsHash is what the state was made from.
@@ -91,23 +106,40 @@ func Applied(runs []Run) bool {
 	return false
 }
 
-// destroyed reports whether a destroy succeeded, and nothing came after it.
-func (o Observed) destroyed() bool {
-	last := o.lastWriter()
-	return last != nil && last.Op == naming.Destroy && last.verdict() == Succeeded && o.State.resources() == 0
-}
-
-// unsaved is the newest run whose state is not where it belongs, unless a restore came after it.
+// unsaved is the newest run whose state is not where it belongs, unless a restore came after it. A later state with a
+// higher serial says nothing: it may have been made without what that run did.
 func (o Observed) unsaved() *Run {
-	for i := len(o.Runs) - 1; i >= 0; i-- {
-		switch r := &o.Runs[i]; {
-		case r.Op == naming.Restore && r.verdict() == Succeeded:
-			return nil
-		case r.verdict() == StateUnsaved:
-			return r
+	for _, r := range slices.Backward(o.Runs[o.lastRestore()+1:]) {
+		if r.verdict() == StateUnsaved {
+			return &r
 		}
 	}
 	return nil
+}
+
+// lastRestore is the index of the newest restore that succeeded, -1 when there is none.
+func (o Observed) lastRestore() int {
+	for i, r := range slices.Backward(o.Runs) {
+		if r.Op == naming.Restore && r.verdict() == Succeeded {
+			return i
+		}
+	}
+	return -1
+}
+
+// prunable are the booked Jobs of each operation beyond the newest so many. What a decision needs stays: those whose
+// state is not saved, and the restore that saved it.
+func (o Observed) prunable(keep int) []Run {
+	var old []Run
+	restored, count := o.lastRestore(), map[naming.Op]int{}
+	for i, r := range slices.Backward(o.Runs) {
+		count[r.Op]++
+		unsaved := r.verdict() == StateUnsaved && i > restored
+		if r.Booked && count[r.Op] > keep && !unsaved && i != restored {
+			old = append(old, r)
+		}
+	}
+	return old
 }
 
 // done reports whether what is desired has been done.

@@ -256,24 +256,6 @@ func TestPassOfAnObjectWithoutUID(t *testing.T) {
 	f.expect(Idle, ReasonDone)
 }
 
-// A plan of an object that never applied was killed, and left its lock: nothing would ever release it.
-func TestPassCleansUpAfterKilledPlan(t *testing.T) {
-	f := setUp(t)
-	f.object.desired = Desired{Op: naming.Plan, InputsHash: "h2:1"}
-	job := f.start()
-	if err := f.kubelet.Lock(t.Context(), "id-1", "root@"+job+"-x1y2z"); err != nil {
-		t.Fatal(err)
-	}
-	f.finish(job, jobtest.End{Code: 137, Condition: "PodFailurePolicy"})
-	f.object.desired = Desired{Op: naming.Destroy}
-	if r := f.expect(Cleanup, ReasonDestroyed); !r.Gone {
-		t.Error("the object may not go")
-	}
-	if got := f.leases(""); len(got) > 0 {
-		t.Errorf("leases are left: %v", got)
-	}
-}
-
 // Clients of another namespace find no state: a destroy must not take that for its end.
 func TestPassOfAnotherNamespace(t *testing.T) {
 	f := setUp(t)
@@ -283,29 +265,6 @@ func TestPassOfAnotherNamespace(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "namespace elsewhere") || r.Gone {
 		t.Errorf("got %+v, error %v", r.Decision, err)
 	}
-}
-
-func TestPassRestores(t *testing.T) {
-	f := setUp(t)
-	f.finish(f.start(), jobtest.Succeeded)
-	backup := f.secrets(naming.LabelBackup + "=true")[0]
-	f.object.desired = Desired{Op: naming.Restore, InputsHash: "h2:1", Tick: "1", Applied: true, Restore: Restore{Set: "nothing"}}
-	if _, err := f.launcher.Pass(t.Context(), f.object); err == nil || !strings.Contains(err.Error(), `no backup or rescue set "nothing"`) {
-		t.Errorf("got error %v", err)
-	}
-	f.object.desired.Restore.Set = backup
-	name := f.start()
-	job, err := f.client.BatchV1().Jobs(f.object.id.Namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range job.Spec.Template.Spec.Volumes {
-		if v.Name == "config" && v.Projected.Sources[1].Secret.Name != backup {
-			t.Errorf("the pod restores %+v", v.Projected.Sources[1].Secret)
-		}
-	}
-	f.finish(name, jobtest.Succeeded)
-	f.expect(Idle, ReasonDone)
 }
 
 // A first init that was killed between making the state's Secret and filling it does not need a person.

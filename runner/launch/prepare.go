@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -87,24 +86,4 @@ func (p *pass) makePlanKey(ctx context.Context, name string) error {
 		return fmt.Errorf("create the plan key %s: %w", name, err)
 	}
 	return nil
-}
-
-// runLeaseHeld reports whether a Job holds the object's run lease.
-func (p *pass) runLeaseHeld(ctx context.Context) (bool, error) {
-	name := naming.RunLease(naming.Suffix(p.id))
-	l, err := p.Clients.Leases.Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("get lease %s: %w", name, err)
-	}
-	record := lease.FromLease(l)
-	job := lease.Job{}
-	if record.Job != "" {
-		if job, err = p.Clients.job(ctx, record.Job); err != nil {
-			return false, err
-		}
-	}
-	return lease.Judge(record, job, p.now()) == lease.Live, nil
 }

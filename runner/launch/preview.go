@@ -17,6 +17,9 @@ func (l *Launcher) Preview(ctx context.Context, o Object) (Decision, *batchv1.Jo
 	if p.report.Decision.Action != Start {
 		return p.report.Decision, nil, nil
 	}
-	_, job, err := p.order(ctx)
-	return p.report.Decision, job, p.wrap("preview", err)
+	_, job, err := p.order()
+	if err != nil {
+		p.refuse(ReasonInvalidTemplate, err)
+	}
+	return p.report.Decision, job, nil
 }

@@ -18,12 +18,13 @@ type Run struct {
 	ResourceVersion string
 	naming.Job      // what the name says: operation and attempt
 
-	InputsHash  string
-	Tick        string
-	Approval    string // the mark of what was allowed
-	ForceUnlock string // the lock ID that was handed down
-	LockVersion string // of the lock Lease when the Job was created
-	CreatedAt   time.Time
+	InputsHash   string
+	Tick         string
+	Approval     string // the mark of what was allowed
+	ForceUnlock  string // the lock ID that was handed down
+	LockVersion  string // of the lock Lease when the Job was created
+	StateVersion string // of the state when the Job was created
+	CreatedAt    time.Time
 	// Owner is the object that the Job was created for; without a UID when it was started by hand.
 	Owner corev1.ObjectReference
 

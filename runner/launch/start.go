@@ -17,9 +17,10 @@ import (
 
 // start creates the Job, if the policy and the leases let it. What can be refused without a write is refused first.
 func (p *pass) start(ctx context.Context) error {
-	order, job, err := p.order(ctx)
+	order, job, err := p.order()
 	if err != nil {
-		return err
+		p.refuse(ReasonInvalidTemplate, err)
+		return nil
 	}
 	config, err := p.config(ctx, order)
 	if err != nil {
@@ -27,7 +28,7 @@ func (p *pass) start(ctx context.Context) error {
 	}
 	if p.Policy != nil {
 		if refusal := p.Policy(ctx, order); refusal != nil {
-			p.report.Decision = Decision{Action: Refuse, Reason: ReasonPolicy, Message: refusal.Error()}
+			p.refuse(ReasonPolicy, refusal)
 			return nil
 		}
 	}
@@ -46,47 +47,24 @@ func (p *pass) start(ctx context.Context) error {
 	return p.create(within, order, job)
 }
 
-func (p *pass) order(ctx context.Context) (Order, *batchv1.Job, error) {
+func (p *pass) refuse(reason string, why error) {
+	p.report.Decision = Decision{Action: Refuse, Reason: reason, Message: why.Error()}
+}
+
+// order is the Job that was decided on. An error is one of the template, and the same as long as that is.
+func (p *pass) order() (Order, *batchv1.Job, error) {
 	d := p.report.Decision
 	o := Order{
 		Object: p.id, Reference: p.ref, Desired: p.desired, Template: p.seen.Template,
-		ForceUnlock: d.ForceUnlock, LockVersion: d.LockVersion,
+		ForceUnlock: d.ForceUnlock, LockVersion: d.LockVersion, StateVersion: p.seen.State.Version,
+		Chunks: p.seen.Copy.Chunks, Resources: p.seen.Copy.Resources,
 	}
 	var err error
 	if o.Name, err = naming.JobName(p.id, p.desired.Op, d.Attempt, p.desired.InputsHash, p.desired.Tick); err != nil {
 		return o, nil, err
 	}
-	if p.desired.Op == naming.Restore {
-		if err := p.findBackup(ctx, &o); err != nil {
-			return o, nil, err
-		}
-	}
 	job, err := NewJob(o)
 	return o, job, err
-}
-
-// findBackup checks what is to be restored before anything is started.
-func (p *pass) findBackup(ctx context.Context, o *Order) error {
-	want := p.desired.Restore
-	sets, err := p.backups().List(ctx, p.id)
-	if err != nil {
-		return err
-	}
-	for _, set := range sets {
-		if set.Name != want.Set {
-			continue
-		}
-		content, err := p.backups().Load(ctx, p.id, set)
-		if err != nil {
-			return fmt.Errorf("backup %s: %w", want.Set, err)
-		}
-		if err := set.CheckLineage(p.seen.State.Summary, want.Lineage); err != nil {
-			return fmt.Errorf("backup %s: %w", want.Set, err)
-		}
-		o.Chunks, o.Resources = set.Secrets(), content.Summary.Resources
-		return nil
-	}
-	return fmt.Errorf("there is no backup or rescue set %q: captf state backups lists what there is", want.Set)
 }
 
 // enter asks for the leases, and reports the wait when they are not to be had.
@@ -95,9 +73,7 @@ func (p *pass) enter(ctx context.Context, o Order) (lease.Admission, error) {
 	if err != nil || a.Admitted() {
 		return a, err
 	}
-	p.report.Decision = Decision{Action: Wait, Reason: string(a.Reason), Message: fmt.Sprintf("waiting for %v", a.Jobs), After: leaseAfter}
-	p.report.After = leaseAfter
-	p.metrics().Waited(p.id, string(a.Reason))
+	p.waitForLease(a.Reason, a.Jobs)
 	return a, nil
 }
 

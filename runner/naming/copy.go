@@ -13,6 +13,9 @@ const (
 	AnnotationDigest  = "captf.io/state-digest" // hex SHA-256 of the state, decompressed
 	AnnotationParts   = "captf.io/state-parts"  // the number of Secrets
 
+	// AnnotationEmpty is "true" on the first Secret of a backup that cannot be read, and is known to have no resources.
+	AnnotationEmpty = "captf.io/state-empty"
+
 	AnnotationRescuedAt  = "captf.io/rescued-at"   // RFC 3339
 	AnnotationBackedUpAt = "captf.io/backed-up-at" // RFC 3339
 )

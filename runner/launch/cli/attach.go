@@ -49,7 +49,7 @@ func (e Env) attach(ctx context.Context, name string, asJSON bool) error {
 		o.desired = launch.Desired{Op: naming.Destroy, Once: true, Tick: job.Annotations[launch.AnnotationTick]}
 	}
 	f := e.follower(client, &launch.Launcher{Clients: launch.NewClients(client, namespace)}, o)
-	f.json, f.job = asJSON, name
+	f.json, f.job, f.attached = asJSON, name, true
 	f.mine = func(r launch.Run) bool { return r.Name == name }
 	return f.run(ctx)
 }

@@ -125,7 +125,7 @@ func TestPlanAndApprove(t *testing.T) {
 func TestPermanentErrors(t *testing.T) {
 	term := setUp(t)
 	term.must(1, term.args("restore", "--backup", "nosuch")...)
-	term.says(term.err, `no backup or rescue set "nosuch": captf state backups`)
+	term.says(term.err, `no backup or rescue set "nosuch"`, "captf state backups")
 }
 
 // A state that cannot be read is a person's, and its reason is named once.
@@ -141,24 +141,6 @@ func TestRefusal(t *testing.T) {
 		if n := strings.Count(term.err.String(), "StateCorrupt"); n != 1 {
 			t.Errorf("the reason stands there %d times: %s", n, term.err)
 		}
-	}
-}
-
-func TestDestroy(t *testing.T) {
-	term := setUp(t)
-	term.must(0, term.args("destroy")...)
-	term.says(term.err, "nothing is left of the state")
-	if len(term.jobs()) > 0 {
-		t.Error("there was nothing to destroy, and a Job was started")
-	}
-	ended := term.begin(term.args("apply")...)
-	term.end(applied())
-	term.code(ended, 0)
-	ended = term.begin(term.args("destroy")...)
-	term.end(jobtest.Succeeded)
-	term.code(ended, 0)
-	if _, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), naming.StateSecret(naming.Suffix(term.object), 0), metav1.GetOptions{}); err == nil {
-		t.Error("the state is still there")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,11 @@ type follower struct {
 	object   launch.Object
 	mine     func(launch.Run) bool
 	detach   bool
+	attached bool // to a Job of somebody else, with nothing to make another one from
 	json     bool
 
 	job  string // mine, once it exists
+	over bool   // its books are closed
 	said string // the last line about a wait
 	gone bool   // the state was removed
 	log  *podLog
@@ -48,7 +51,7 @@ func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.
 	}
 	// A Job that somebody has deleted must not be created anew.
 	l.Policy = func(context.Context, launch.Order) error {
-		if f.job != "" {
+		if f.job != "" && !f.over {
 			return fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)
 		}
 		return nil
@@ -103,26 +106,25 @@ func passing(err error) bool {
 
 // step looks at what a pass did.
 func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err error) {
-	for _, run := range append(r.Booked, r.Runs...) {
-		if f.mine(run) && run.Booked {
-			return f.booked(ctx, r, run)
+	d := r.Decision
+	last := f.last(r)
+	if last != nil {
+		f.over = true
+		f.log.drain(ctx, *last)
+		f.gone = f.gone || r.Gone
+		if f.gone || !f.cleans(*last) || d.Action == launch.Idle {
+			return true, f.finish(ctx, *last)
 		}
 	}
-	d := r.Decision
 	switch {
 	case r.Created != "":
-		f.job = r.Created
-		f.say("job %s is created", r.Created)
-		if f.detach {
-			fmt.Fprintln(f.Out, r.Created)
-			return true, nil
-		}
+		return f.created(r, last), nil
 	case d.Action == launch.Follow:
 		f.follow(ctx, *d.Run, d.Message)
 	case d.Action == launch.Wait:
 		f.once("%s: %s", d.Reason, d.Message)
 	case d.Action == launch.Refuse:
-		return true, Exit{Code: refusal(d.Reason), Err: refused(d)}
+		return true, f.refuse(ctx, d, last)
 	case d.Action == launch.Cleanup && r.Gone:
 		f.say("nothing is left of the state")
 		return true, nil
@@ -132,14 +134,43 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 	return false, nil
 }
 
+// created tells of the new Job, and how the one before it ended if it takes two.
+func (f *follower) created(r launch.Report, last *launch.Run) (done bool) {
+	if last != nil {
+		f.printEnd(*last)
+		f.say("%s", r.Decision.Message)
+	}
+	f.job, f.over = r.Created, false
+	f.say("job %s is created", r.Created)
+	if f.detach {
+		fmt.Fprintln(f.Out, r.Created)
+	}
+	return f.detach
+}
+
+// refuse ends the command. last is not nil when it is only the removal of the state that is refused.
+func (f *follower) refuse(ctx context.Context, d launch.Decision, last *launch.Run) error {
+	if last != nil && f.attached {
+		f.say("the state is left: %s launch destroy looks into it again, and removes it", f.Name)
+		return f.finish(ctx, *last)
+	}
+	if last != nil {
+		f.printEnd(*last)
+	}
+	return Exit{Code: refusal(d.Reason), Err: refused(d)}
+}
+
 // refused names the reason once: the message about a state begins with it.
 func refused(d launch.Decision) error {
 	return fmt.Errorf("%s: %s", d.Reason, strings.TrimPrefix(d.Message, d.Reason+": "))
 }
 
 func refusal(reason string) int {
-	if reason == launch.ReasonInvalidTemplate {
+	switch reason {
+	case launch.ReasonInvalidTemplate:
 		return result.ExitUsage
+	case launch.ReasonCopyNotFound, launch.ReasonCopyUnusable:
+		return result.ExitFailed
 	}
 	return result.ExitPerson
 }
@@ -157,15 +188,26 @@ func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
 	}
 }
 
-// booked ends the command. After a destroy one more pass removes the state.
-func (f *follower) booked(ctx context.Context, r launch.Report, run launch.Run) (bool, error) {
-	f.log.drain(ctx, run)
-	f.gone = f.gone || r.Gone
-	cleans := run.Op == naming.Destroy && run.Outcome.Verdict == launch.Succeeded && f.object.Desired().Op == naming.Destroy
-	if cleans && !f.gone && r.Decision.Action != launch.Idle {
-		return false, nil
+// last is the newest of mine, if its books are closed.
+func (f *follower) last(r launch.Report) *launch.Run {
+	for _, runs := range [][]launch.Run{r.Booked, r.Runs} {
+		for _, run := range slices.Backward(runs) {
+			switch {
+			case !f.mine(run):
+			case run.Booked:
+				return &run
+			default:
+				return nil
+			}
+		}
 	}
-	return true, f.finish(ctx, run)
+	return nil
+}
+
+// cleans reports whether more is to be done after a run: after a destroy the next pass removes the state, and needs
+// another destroy before it if that is encrypted.
+func (f *follower) cleans(run launch.Run) bool {
+	return run.Op == naming.Destroy && run.Outcome.Verdict == launch.Succeeded && f.object.Desired().Op == naming.Destroy
 }
 
 // once says something that has not been said just before.

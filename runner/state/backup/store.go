@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/captf/captf-runner/runner/naming"
@@ -21,6 +22,7 @@ type Secrets interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.Secret, error)
 	List(ctx context.Context, opts metav1.ListOptions) (*corev1.SecretList, error)
 	Create(ctx context.Context, secret *corev1.Secret, opts metav1.CreateOptions) (*corev1.Secret, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*corev1.Secret, error)
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
@@ -64,6 +66,15 @@ func (s Store) Remove(ctx context.Context, set Set) error {
 		if err := s.Secrets.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove %s %s: delete secret %s: %w", set.Origin, set.Name, name, err)
 		}
+	}
+	return nil
+}
+
+// MarkEmpty notes on a set that its state, which is encrypted and cannot be read, has no resources.
+func (s Store) MarkEmpty(ctx context.Context, set Set) error {
+	mark := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, naming.AnnotationEmpty)
+	if _, err := s.Secrets.Patch(ctx, set.Name, types.MergePatchType, []byte(mark), metav1.PatchOptions{}); err != nil {
+		return fmt.Errorf("mark %s %s as empty: patch secret %s: %w", set.Origin, set.Name, set.Name, err)
 	}
 	return nil
 }

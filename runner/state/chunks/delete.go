@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,10 +35,13 @@ var (
 // Deletion says what is removed, and what does not stop it.
 type Deletion struct {
 	Object naming.Object
-	// Job is the Job of the destroy, which may still hold the leases. Empty is none.
-	Job string
+	// Jobs are those whose leases do not count any more: that of the destroy, and one that was never created.
+	Jobs []string
 	// StaleLock is the ID of a lock whose holder is known to be dead (lock.Stale): it is removed while it has that holder.
 	StaleLock string
+	// EmptyVersion is the [Set.Version] of a state that is known to have no resources, although it cannot be read: one that is
+	// encrypted, and that a destroy found nothing in.
+	EmptyVersion string
 	// AlthoughLocked removes a state whose lock is held.
 	AlthoughLocked bool
 	// AlthoughResources removes a state that has resources, or that cannot be read.
@@ -147,7 +151,7 @@ func (d Deletion) check(set *Set, leases []*coordinationv1.Lease) error {
 	for _, lease := range leases {
 		l := lock.FromLease(lease)
 		switch {
-		case !l.Held() || l.Holder == d.Job:
+		case !l.Held() || slices.Contains(d.Jobs, l.Holder):
 		case lease.Name != naming.LockLease(naming.Suffix(d.Object)):
 			return fmt.Errorf("%w: %s is held by %s: wait until it has ended", ErrLeased, lease.Name, l.Holder)
 		case !d.AlthoughLocked && l.ID() != d.StaleLock:
@@ -160,6 +164,8 @@ func (d Deletion) check(set *Set, leases []*coordinationv1.Lease) error {
 	}
 	sum, err := set.Read(true)
 	switch {
+	case errors.Is(err, state.Encrypted) && d.EmptyVersion != "" && d.EmptyVersion == set.Version():
+		return nil
 	case err != nil && errors.Is(err, state.Mislabelled):
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	case err != nil:

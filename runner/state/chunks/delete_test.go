@@ -53,13 +53,59 @@ func TestDelete(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, c cluster, runtime tools.Runtime) {
 		m := c.Apply(t, runtime, oneResource)
 		c.lease(t, naming.RunLease(c.Suffix), "the-job")
-		d := chunks.Deletion{Object: c.Object, Job: "the-job"}
+		d := chunks.Deletion{Object: c.Object, Jobs: []string{"the-job"}}
 		c.wantKept(t, d, chunks.ErrResources)
 		m.Must(t, "destroy", "-input=false", "-auto-approve")
 		c.wantDeleted(t, d)
 		c.wantDeleted(t, d)
 	})
 }
+
+// TestDeleteEncrypted has a second destroy find nothing: it leaves the bytes as they were, which tells that nothing is in
+// them. Whatever does change the state changes the bytes.
+func TestDeleteEncrypted(t *testing.T) {
+	c := newCluster(t)
+	m := c.Apply(t, tofu(t), twoOutputs, encryption)
+	versions := map[string]bool{c.gather(t).Version(): true}
+	destroy := func() string {
+		m.Must(t, "destroy", "-input=false", "-auto-approve")
+		return c.gather(t).Version()
+	}
+	first := destroy()
+	if versions[first] {
+		t.Error("a destroy left the bytes as they were")
+	}
+	d := chunks.Deletion{Object: c.Object}
+	c.wantKept(t, d, chunks.ErrUnreadable)
+	if second := destroy(); second != first {
+		t.Error("a destroy that found nothing changed the bytes")
+	}
+	m.Must(t, "apply", "-input=false", "-auto-approve")
+	d.EmptyVersion = first
+	c.wantKept(t, d, chunks.ErrUnreadable)
+	d.EmptyVersion = destroy()
+	c.wantDeleted(t, d)
+}
+
+// twoOutputs is a module with all that a state keeps beside resources.
+const twoOutputs = oneResource + `
+output "secret" {
+  value     = "s"
+  sensitive = true
+}
+data "terraform_remote_state" "none" {
+  backend  = "local"
+  config   = { path = "nowhere" }
+  defaults = { a = "b" }
+  count    = 0
+}
+check "fine" {
+  assert {
+    condition     = terraform_data.one.id != ""
+    error_message = "no ID"
+  }
+}
+`
 
 // wantKept wants a deletion to be refused, with nothing deleted.
 func (c cluster) wantKept(t *testing.T, d chunks.Deletion, want error) {
@@ -94,7 +140,7 @@ func empty(t *testing.T) []byte {
 func TestDeleteRefuses(t *testing.T) {
 	c := newCluster(t)
 	c.putSplit(t, empty(t), 3)
-	d := chunks.Deletion{Object: c.Object, Job: "the-job"}
+	d := chunks.Deletion{Object: c.Object, Jobs: []string{"the-job"}}
 	c.lease(t, naming.RunLease(c.Suffix), "another-job")
 	c.wantKept(t, d, chunks.ErrLeased)
 	if err := c.Leases.Delete(t.Context(), naming.RunLease(c.Suffix), metav1.DeleteOptions{}); err != nil {
@@ -118,7 +164,7 @@ func TestDeleteCluster(t *testing.T) {
 	c.Object.Kind = naming.Cluster
 	c.lease(t, naming.ClusterLease(c.Object.Namespace, c.Object.Cluster), "the-job")
 	c.lease(t, "of-somebody-else", "the-job")
-	c.wantDeleted(t, chunks.Deletion{Object: c.Object, Job: "the-job"}, "of-somebody-else")
+	c.wantDeleted(t, chunks.Deletion{Object: c.Object, Jobs: []string{"the-job"}}, "of-somebody-else")
 }
 
 // deletes fails from the nth deletion of a Secret on, as if the controller had been killed; before runs a step first.

@@ -2,6 +2,9 @@ package chunks
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +46,20 @@ func (s *Set) Read(applied bool) (*state.Summary, error) {
 		return nil, s.CheckLabels()
 	}
 	return s.Source(applied).Read()
+}
+
+// Version tells the Secrets of two readings apart by their content: hex SHA-256, empty when there are none. It needs no key:
+// whatever writes an encrypted state encrypts it anew.
+func (s *Set) Version() string {
+	all := s.all()
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, secret := range all {
+		fmt.Fprintf(sum, "%s %s\n", secret.Name, dataHash(secret))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Unfilled reports whether there is only a Secret without a state: what the first init of all leaves when it is killed
