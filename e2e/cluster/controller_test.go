@@ -21,7 +21,7 @@ type controlled struct {
 	s       *subject
 	desired launch.Desired
 	files   map[string][]byte
-	change  func(*batchv1.Job)
+	change  func(*launch.Template)
 }
 
 func (l *controlled) Identity() naming.Object           { return l.s.object }
@@ -31,10 +31,15 @@ func (l *controlled) Desired() launch.Desired           { return l.desired }
 func (l *controlled) Files(context.Context) (map[string][]byte, error) { return l.files, nil }
 
 func (l *controlled) Template() launch.Template {
-	return launch.Template{
+	t := launch.Template{
 		Image: "localhost/captf-example-mirror-" + l.s.runtime + ":dev", RunnerImage: "localhost/captf-runner:dev", PullPolicy: corev1.PullIfNotPresent,
-		LockTimeout: new(5 * time.Second), Deadline: 10 * time.Minute, Grace: 2 * time.Minute, Adjust: l.change,
+		LockTimeout: new(5 * time.Second), Deadline: 10 * time.Minute, Grace: 2 * time.Minute,
+		Adjust: func(job *batchv1.Job) { l.s.withData(&job.Spec.Template.Spec) },
 	}
+	if l.change != nil {
+		l.change(&t)
+	}
+	return t
 }
 
 // launching is a run that a loop of passes starts, follows and books, as a controller does.
@@ -44,12 +49,12 @@ type launching struct {
 	failed  chan error
 }
 
-func (s *subject) launch(t *testing.T, op naming.Op, variables string, change func(*batchv1.Job)) *launching {
+func (s *subject) launch(t *testing.T, op naming.Op, variables string, change func(*launch.Template)) *launching {
 	t.Helper()
 	s.attempt++
 	l := &launching{created: make(chan *batchv1.Job, 1), ended: make(chan launch.Run, 1), failed: make(chan error, 1)}
 	o := &controlled{
-		s: s, change: s.adjust(change),
+		s: s, change: change,
 		desired: launch.Desired{Op: op, Once: true, Tick: fmt.Sprint(s.attempt)},
 		files:   map[string][]byte{"main.tf": []byte(root), "terraform.tfvars.json": []byte(variables)},
 	}
@@ -119,14 +124,4 @@ func (l *launching) end(t *testing.T, s *subject) (e ending) {
 		}
 	}
 	return e
-}
-
-// adjust gives a Job the subject's folder, and then makes the fault's change.
-func (s *subject) adjust(change func(*batchv1.Job)) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		s.withData(&job.Spec.Template.Spec)
-		if change != nil {
-			change(job)
-		}
-	}
 }

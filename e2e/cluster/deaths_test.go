@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -43,25 +44,25 @@ func deaths() []fault {
 		{
 			// The Job controller deletes the pod: its result has to be known all the same.
 			name: "activeDeadlineSeconds", variables: slower, locks: free,
-			job:  deadline(30),
-			ends: interrupted,
+			template: deadline(30 * time.Second),
+			ends:     interrupted,
 		},
 	}
 }
 
-func deadline(seconds int64) func(*batchv1.Job) {
-	return func(job *batchv1.Job) { job.Spec.ActiveDeadlineSeconds = &seconds }
+func deadline(after time.Duration) func(*launch.Template) {
+	return func(t *launch.Template) { t.Deadline = after }
 }
 
 // kills are processes that the kernel ends when the pod's memory is used up.
 func kills() []fault {
 	return []fault{
 		{
-			name: "runtime out of memory", variables: balloon, job: memory("300Mi"), locks: free, lost: true,
+			name: "runtime out of memory", variables: balloon, template: memory("300Mi"), locks: free, lost: true,
 			ends: failed(result.ExitFailed, result.KindStep, result.ReasonKilled),
 		},
 		{
-			name: "runner out of memory", variables: slower, job: filled("300Mi"), locks: stale, lost: true,
+			name: "runner out of memory", variables: slower, template: filled("300Mi"), locks: stale, lost: true,
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
 				s.awaitSecond(t)
 				exhaust(t, preferRunner(t, string(job.UID)))
@@ -74,9 +75,9 @@ func kills() []fault {
 }
 
 // memory gives a Job's runner so much.
-func memory(size string) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		job.Spec.Template.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
+func memory(size string) func(*launch.Template) {
+	return func(t *launch.Template) {
+		t.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(size)}
 	}
 }
 
@@ -91,14 +92,24 @@ func guaranteed(pod *corev1.PodSpec, size string) {
 }
 
 // filled gives the pod so much memory, and a folder that is memory, where files count and belong to no process.
-func filled(size string) func(*batchv1.Job) {
-	return func(job *batchv1.Job) {
-		pod := &job.Spec.Template.Spec
+func filled(size string) func(*launch.Template) {
+	return adjusted(func(pod *corev1.PodSpec) {
 		guaranteed(pod, size)
 		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "memory", VolumeSource: corev1.VolumeSource{
 			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory},
 		}})
 		pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "memory", MountPath: "/captf/memory"})
+	})
+}
+
+// adjusted changes the pods of a template, too.
+func adjusted(change func(*corev1.PodSpec)) func(*launch.Template) {
+	return func(t *launch.Template) {
+		before := t.Adjust
+		t.Adjust = func(job *batchv1.Job) {
+			before(job)
+			change(&job.Spec.Template.Spec)
+		}
 	}
 }
 

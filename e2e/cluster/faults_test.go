@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
@@ -24,7 +25,7 @@ type fault struct {
 	long      bool   // only with CAPTF_TORTURE
 	alone     bool   // it hits the other Jobs of the cluster, too
 	variables string // of the root, while the fault happens; two files are made, one after the other
-	job       func(*batchv1.Job)
+	template  func(*launch.Template)
 	prepare   func(t *testing.T, s *subject)
 	hit       func(t *testing.T, s *subject, job *batchv1.Job) // nil when the Job brings it about itself
 	repair    func(t *testing.T, s *subject, job string)       // afterwards, by a person
@@ -88,7 +89,7 @@ func (f fault) test(t *testing.T, s *subject) {
 }
 
 func (f fault) first(t *testing.T, s *subject) ending {
-	run := s.launch(t, naming.Apply, f.variables, f.job)
+	run := s.launch(t, naming.Apply, f.variables, f.template)
 	if f.hit != nil {
 		f.hit(t, s, run.job(t))
 	}

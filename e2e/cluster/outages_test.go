@@ -9,24 +9,24 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 )
 
 // images are pods that cannot work.
 func images() []fault {
-	image := func(name string) func(*batchv1.Job) {
-		return func(job *batchv1.Job) {
-			deadline(10)(job)
-			job.Spec.Template.Spec.Containers[0].Image = name
+	image := func(name string) func(*launch.Template) {
+		return func(t *launch.Template) {
+			t.Deadline, t.Image = 10*time.Second, name
 		}
 	}
 	return []fault{
-		{name: "image that cannot be pulled", variables: quick, job: image("localhost/nowhere:dev"), ends: never, locks: free},
+		{name: "image that cannot be pulled", variables: quick, template: image("localhost/nowhere:dev"), ends: never, locks: free},
 		{
 			name: "image without a module", variables: quick, locks: free,
-			job:  func(job *batchv1.Job) { job.Spec.Template.Spec.Containers[0].Image = "localhost/captf-opentofu:dev" },
-			ends: failed(result.ExitFailed, result.KindImageLayout, result.ReasonConfig),
+			template: func(t *launch.Template) { t.Image = "localhost/captf-opentofu:dev" },
+			ends:     failed(result.ExitFailed, result.KindImageLayout, result.ReasonConfig),
 		},
 	}
 }

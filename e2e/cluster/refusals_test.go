@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +26,7 @@ import (
 func refusals() []fault {
 	return []fault{
 		{
-			name: "quota of pods", variables: quick, job: deadline(10), ends: never, locks: free,
+			name: "quota of pods", variables: quick, template: deadline(10 * time.Second), ends: never, locks: free,
 			prepare: quota("pods", "0"), repair: noQuota,
 		},
 		{
@@ -35,7 +36,7 @@ func refusals() []fault {
 		},
 		{
 			// Nothing can be saved anywhere, but the result names what was made.
-			name: "rights taken away", variables: slow, locks: stale, lost: true, job: impatient,
+			name: "rights taken away", variables: slow, locks: stale, lost: true, template: impatient,
 			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
 			ends: unsaved(result.SavedLost),
 			repair: func(t *testing.T, s *subject, job string) {
@@ -45,9 +46,9 @@ func refusals() []fault {
 		},
 		{
 			name: "rights taken away, rescue directory", variables: slow, locks: stale,
-			job: func(job *batchv1.Job) {
-				impatient(job)
-				setFlag(job, "--rescue-dir="+dataDir)
+			template: func(t *launch.Template) {
+				impatient(t)
+				t.Env = append(t.Env, corev1.EnvVar{Name: "CAPTF_RESCUE_DIR", Value: dataDir})
 			},
 			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
 			ends: unsaved(result.SavedRescueDir),
@@ -61,7 +62,7 @@ func refusals() []fault {
 }
 
 // impatient makes a Job's runner give up soon.
-func impatient(job *batchv1.Job) { setFlag(job, "--lock-timeout=1") }
+func impatient(t *launch.Template) { t.LockTimeout = new(time.Second) }
 
 // unsaved returns whether a run says that a person is needed, and where its state is.
 func unsaved(where result.Saved) func(ending) bool {

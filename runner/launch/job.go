@@ -76,8 +76,8 @@ func NewJob(o Order) (*batchv1.Job, error) {
 			},
 		},
 	}
-	if o.Template.Adjust != nil {
-		o.Template.Adjust(job)
+	if err := o.Template.adjust(job); err != nil {
+		return nil, fmt.Errorf("job %s: %w", o.Name, err)
 	}
 	return job, nil
 }

@@ -68,10 +68,14 @@ func (o Outcome) Counts() bool {
 	return o.Verdict == Failed || o.Verdict == Interrupted && o.Reason == string(result.ReasonDeadline)
 }
 
-// ExitCode is that of `captf-runner run` for this outcome.
+// ExitCode is that of `captf-runner run` for this outcome. A runner that was killed cannot have known that it was its memory
+// limit, which kills again.
 func (o Outcome) ExitCode() int {
-	if o.Verdict == Succeeded {
+	switch {
+	case o.Verdict == Succeeded:
 		return result.ExitDone
+	case o.Reason == ReasonOOMKilled:
+		return result.ExitFailed
 	}
 	if code := o.Result.ExitCode(); o.Result != nil && code != result.ExitDone {
 		return code
@@ -146,15 +150,12 @@ func fromResult(r *result.Result) (v Verdict, reason, message string) {
 		reason, message = string(r.Error.Reason), r.Error.Tail
 	}
 	switch {
-	case r.Partial && r.Error == nil:
+	case r.Partial && r.Error == nil && r.ExitCode() != result.ExitPerson:
 		return "", "", ""
 	case r.Succeeded():
 		return Succeeded, "", ""
 	case r.ExitCode() == result.ExitPerson && (r.Error == nil || r.Error.Kind != result.KindBlocked && r.Error.Kind != result.KindPlanChanged):
-		if r.State != nil && r.State.Where != "" {
-			message = fmt.Sprintf("the state is in %s: %s", r.State.Where, message)
-		}
-		return StateUnsaved, string(result.ReasonStateWrite), message
+		return StateUnsaved, string(result.ReasonStateWrite), whereState(r, message)
 	case r.Error.Kind == result.KindInterrupted:
 		return Interrupted, reason, message
 	case r.Error.Kind == result.KindBlocked:
@@ -167,7 +168,22 @@ func fromResult(r *result.Result) (v Verdict, reason, message string) {
 	return Failed, reason, message
 }
 
-// killed concludes for a runner that did not come to its end.
+// whereState says where a state is that is not where it belongs.
+func whereState(r *result.Result, message string) string {
+	switch {
+	case r.State == nil || r.State.Where == "":
+		return message
+	case r.Partial && r.State.Saved == result.SavedLost:
+		return "the runner was killed while it rescued the state, which may be lost"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("the state is in %s: %s", r.State.Where, message), ": ")
+}
+
+// killed concludes for a runner that did not come to its end. It failed if the next attempt is likely to end in the same
+// way, or nothing tells that it is not: its memory limit will not have grown, and whatever killed it beside a living pod may
+// still be there. So the next attempt waits. It was interrupted if the pod was ended from outside, which says nothing
+// about the run: evicted, preempted, drained, deleted, or gone with its node. Then the next attempt starts at once. The
+// deadline is in between: it interrupts, and counts, see [Outcome.Counts].
 func (e Evidence) killed(o Outcome) Outcome {
 	o.Message = e.Message
 	switch {

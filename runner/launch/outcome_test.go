@@ -23,6 +23,9 @@ func TestConclude(t *testing.T) {
 		deadline    = `{"version":1,"op":"apply","error":{"kind":"interrupted","reason":"deadline","step":"apply","tail":"late"}}`
 		rescued     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"state":{"saved":"rescued","where":"Secret a/b"}}`
 		unsaved     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"partial":true}`
+		rescuing    = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"lost","serial":7,"where":"/captf/work/root"}}`
+		rescuedOnly = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"rescued","serial":7,"where":"Secret a/b"}}`
+		pushedOnly  = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"pushed","serial":7}}`
 		newerFields = `{"version":1,"op":"apply","error":null,"hats":3,"steps":[{"name":"init","exit":0,"seconds":1,"colour":"red"}],"lock":{"waitedSeconds":0,"forceUnlock":{"id":"x","outcome":"melted"}}}`
 		newerReason = `{"version":1,"op":"apply","error":{"kind":"step","reason":"moon-phase","step":"apply","tail":"full"}}`
 		newerSchema = `{"version":2,"op":"apply","error":"none"}`
@@ -48,19 +51,25 @@ func TestConclude(t *testing.T) {
 		"state rescued":               {Evidence{Document: []byte(rescued)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b: no"}, 4, false},
 		"killed before the rescue":    {Evidence{Document: []byte(unsaved)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "no"}, 4, false},
 
-		"out of memory":        {Evidence{Document: []byte(partial), PodThere: true, OOMKilled: true, ExitCode: new(137)}, Outcome{Verdict: Failed, Reason: ReasonOOMKilled, Message: "the container used more memory than its limit: raise the limit"}, 3, true},
-		"killed":               {Evidence{Document: []byte(partial), PodThere: true, ExitCode: new(137), Message: "137"}, Outcome{Verdict: Failed, Reason: ReasonKilled, Message: "137"}, 3, true},
-		"deadline, no pod":     {Evidence{Deadline: true, Message: "late"}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "late", Source: SourceConditions}, 3, true},
-		"evicted, no pod":      {Evidence{Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption, Source: SourceConditions}, 3, false},
-		"pod deleted":          {Evidence{}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Source: SourceConditions}, 3, false},
-		"pod deleted, a list":  {Evidence{Changes: "j-changes"}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Message: "what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 3, false},
-		"exit 1, no pod":       {Evidence{ExitCode: new(1)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 1, true},
-		"exit 3, no pod":       {Evidence{ExitCode: new(3)}, Outcome{Verdict: Interrupted, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 3, false},
-		"exit 4, no pod":       {Evidence{ExitCode: new(4)}, Outcome{Verdict: StateUnsaved, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 4, false},
-		"newer fields":         {Evidence{Complete: true, Document: []byte(newerFields)}, Outcome{Verdict: Succeeded}, 0, false},
-		"newer reason":         {Evidence{Document: []byte(newerReason)}, Outcome{Verdict: Failed, Reason: "moon-phase", Message: "full"}, 1, true},
-		"newer schema":         {Evidence{Complete: true, Document: []byte(newerSchema)}, Outcome{Verdict: Succeeded, Source: SourceConditions}, 0, false},
-		"newer schema, failed": {Evidence{ExitCode: new(1), PodThere: true, Document: []byte(newerSchema)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: (&result.VersionError{Version: 2}).Error(), Source: SourceConditions}, 1, true},
+		"out of memory":             {Evidence{Document: []byte(partial), PodThere: true, OOMKilled: true, ExitCode: new(137)}, Outcome{Verdict: Failed, Reason: ReasonOOMKilled, Message: "the container used more memory than its limit: raise the limit"}, 1, true},
+		"out of memory, no result":  {Evidence{PodThere: true, OOMKilled: true, ExitCode: new(137)}, Outcome{Verdict: Failed, Reason: ReasonOOMKilled, Message: "the container used more memory than its limit: raise the limit", Source: SourceConditions}, 1, true},
+		"out of memory in a rescue": {Evidence{Document: []byte(rescuing), PodThere: true, OOMKilled: true, ExitCode: new(137)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the runner was killed while it rescued the state, which may be lost"}, 4, false},
+		"pod deleted in a rescue":   {Evidence{Document: []byte(rescuing)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the runner was killed while it rescued the state, which may be lost"}, 4, false},
+		"killed after the rescue":   {Evidence{Document: []byte(rescuedOnly), PodThere: true, ExitCode: new(137)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b"}, 4, false},
+		"evicted after the push":    {Evidence{Document: []byte(pushedOnly), PodThere: true, Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption}, 3, false},
+		"evicted":                   {Evidence{Document: []byte(partial), PodThere: true, Disrupted: true, ExitCode: new(137)}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption}, 3, false},
+		"killed":                    {Evidence{Document: []byte(partial), PodThere: true, ExitCode: new(137), Message: "137"}, Outcome{Verdict: Failed, Reason: ReasonKilled, Message: "137"}, 3, true},
+		"deadline, no pod":          {Evidence{Deadline: true, Message: "late"}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "late", Source: SourceConditions}, 3, true},
+		"evicted, no pod":           {Evidence{Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption, Source: SourceConditions}, 3, false},
+		"pod deleted":               {Evidence{}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Source: SourceConditions}, 3, false},
+		"exit 1, no pod":            {Evidence{ExitCode: new(1)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 1, true},
+		"exit 3, no pod":            {Evidence{ExitCode: new(3)}, Outcome{Verdict: Interrupted, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 3, false},
+		"exit 4, no pod":            {Evidence{ExitCode: new(4)}, Outcome{Verdict: StateUnsaved, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 4, false},
+		"newer fields":              {Evidence{Complete: true, Document: []byte(newerFields)}, Outcome{Verdict: Succeeded}, 0, false},
+		"newer reason":              {Evidence{Document: []byte(newerReason)}, Outcome{Verdict: Failed, Reason: "moon-phase", Message: "full"}, 1, true},
+		"newer schema":              {Evidence{Complete: true, Document: []byte(newerSchema)}, Outcome{Verdict: Succeeded, Source: SourceConditions}, 0, false},
+		"newer schema, failed":      {Evidence{ExitCode: new(1), PodThere: true, Document: []byte(newerSchema)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: (&result.VersionError{Version: 2}).Error(), Source: SourceConditions}, 1, true},
+		"pod deleted, a list":       {Evidence{Changes: "j-changes"}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Message: "what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 3, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

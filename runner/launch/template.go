@@ -60,8 +60,10 @@ type Template struct {
 	EnvFrom []corev1.EnvFromSource
 	// VarFiles are names of files of the rendered root that are variables besides terraform.tfvars.json.
 	VarFiles []string
-	// Adjust changes the finished Job, for what is not named here: tolerations, a node selector, a sidecar. It
-	// must not change names, labels, annotations or arguments.
+	// Adjust changes the finished Job, for what is not named here: tolerations, a node selector, a sidecar, volumes, more
+	// labels. [NewJob] refuses a Job of which it changed what a pass goes by: its name and owners, the labels and annotations
+	// that were there, the Job's spec besides suspend and the pod template, and in the pod restartPolicy, grace period, whatever
+	// names its host, and the runner's command, arguments and termination message.
 	Adjust func(*batchv1.Job)
 }
 
