@@ -3,10 +3,13 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +35,7 @@ type entry struct {
 	mode int64
 	text string // of a file
 	link string
+	hard string // the other name of the same file, which is in the archive before it
 }
 
 const module = `terraform {
@@ -84,13 +88,19 @@ func (c content) build(t *testing.T) v1.Image {
 	t.Helper()
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
-	for name, e := range c.files {
+	order := func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(c.files[a].hard), len(c.files[b].hard)), cmp.Compare(a, b))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(c.files), order) {
+		e := c.files[name]
 		header := &tar.Header{Name: name, Mode: e.mode, Size: int64(len(e.text)), Typeflag: tar.TypeReg, Linkname: e.link}
 		switch {
 		case strings.HasSuffix(name, "/"):
 			header.Typeflag = tar.TypeDir
 		case e.link != "":
 			header.Typeflag = tar.TypeSymlink
+		case e.hard != "":
+			header.Typeflag, header.Linkname = tar.TypeLink, e.hard
 		}
 		if err := w.WriteHeader(header); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,7 @@ func (i *Image) Check(ctx context.Context, run bool) (all []Finding) {
 	all = append(all, findings...)
 	module := i.checkModule()
 	all = append(all, module...)
+	all = append(all, i.checkLinks()...)
 	if !Failed(module) {
 		all = append(all, i.checkProviders(version.kind)...)
 	}
@@ -65,7 +67,7 @@ func bad(subject, format string, args ...any) Finding {
 
 // checkModule asks for what the runner asks for before it starts anything.
 func (i *Image) checkModule() []Finding {
-	if f, ok := i.Files[ModulePath]; !ok || !f.Mode.IsDir() {
+	if _, f, ok := i.resolve(ModulePath); !ok || !f.Mode.IsDir() {
 		return []Finding{bad("module", "%s is no folder: copy the module there", ModulePath)}
 	}
 	dir := filepath.Join(i.dir, ModulePath)
@@ -86,31 +88,57 @@ func (i *Image) checkModule() []Finding {
 	return found
 }
 
-// checkReadable: a Job runs as a user that the image does not know.
-func (i *Image) checkReadable() (found []Finding) {
-	var closed []string
-	for name, f := range i.Files {
-		if !below(name, ModulePath) && !below(name, ProvidersPath) {
-			continue
-		}
-		need := fs.FileMode(0o004)
+// checkLinks: a configuration file that leads nowhere ends every run.
+func (i *Image) checkLinks() (all []Finding) {
+	tree := i.tree(ModulePath)
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		switch {
-		case f.Mode.IsDir():
-			need = 0o005
-		case f.Mode&fs.ModeSymlink != 0:
-			continue
-		case strings.HasPrefix(path.Base(name), "terraform-provider-") && !strings.HasSuffix(name, ".zip"):
-			need = 0o005
+		case !tree[name].broken || name == ModulePath:
+		case isConfig(path.Base(name)):
+			all = append(all, bad("module", "%s is a link to what is not in the image", name))
+		default:
+			all = append(all, warning("module", "%s is a link to what is not in the image", name))
 		}
-		if f.Mode.Perm()&need != need {
-			closed = append(closed, name)
+	}
+	return all
+}
+
+// checkReadable: a Job runs as a user that the image does not know.
+func (i *Image) checkReadable() []Finding {
+	closed := map[string]bool{}
+	through := func(name string) {
+		_, _, dirs, _ := i.walk(name)
+		for _, dir := range dirs {
+			if i.Files[dir].Mode.Perm()&0o001 == 0 {
+				closed[dir] = true
+			}
+		}
+	}
+	through(RuntimePath)
+	for _, dir := range []string{ModulePath, ProvidersPath} {
+		for name, f := range i.tree(dir) {
+			if need := needed(name, f.Mode); !f.broken && f.Mode.Perm()&need != need {
+				closed[name] = true
+			}
+			if !f.broken {
+				through(name)
+			}
 		}
 	}
 	if len(closed) == 0 {
 		return nil
 	}
-	slices.Sort(closed)
-	return []Finding{bad("layout", "%d files are not readable (or executable) for every user, such as %s: a Job runs as user 65532; chmod -R a+rX", len(closed), closed[0])}
+	return []Finding{bad("layout", "%d files or folders are not readable (or executable) for every user, such as %s: a Job runs as user 65532; chmod -R a+rX",
+		len(closed), slices.Sorted(maps.Keys(closed))[0])}
+}
+
+// needed are the rights that a run needs.
+func needed(name string, mode fs.FileMode) fs.FileMode {
+	program := strings.HasPrefix(path.Base(name), "terraform-provider-") && !strings.HasSuffix(name, ".zip")
+	if mode.IsDir() || program {
+		return 0o005
+	}
+	return 0o004
 }
 
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }

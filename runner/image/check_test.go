@@ -42,8 +42,8 @@ func TestDefects(t *testing.T) {
 		{"an empty module", func(c *content) { c.empty() }, "error module /captf/module holds no"},
 		{"a broken module", func(c *content) { c.files["captf/module/main.tf"] = entry{mode: 0o644, text: "resource {"} }, "error module /captf/module has files that cannot be parsed"},
 		{"a module with a backend", func(c *content) { c.add("captf/module/b.tf", "terraform {\n backend \"s3\" {}\n}\n") }, "warning module it declares a backend"},
-		{"a module for root", func(c *content) { c.change("captf/module/main.tf", 0o600) }, "error layout 1 files are not readable"},
-		{"a provider for root", func(c *content) { c.change(mirrored("0.1.0")+"x", 0o744) }, "error layout 1 files are not readable"},
+		{"a module for root", func(c *content) { c.change("captf/module/main.tf", 0o600) }, "error layout 1 files or folders are not readable"},
+		{"a provider for root", func(c *content) { c.change(mirrored("0.1.0")+"x", 0o744) }, "error layout 1 files or folders are not readable"},
 		{"no mirror", func(c *content) { delete(c.files, mirrored("0.1.0")+"x") }, "warning providers there is no mirror"},
 		{"another version", func(c *content) { c.rename(mirrored("0.1.0"), mirrored("0.2.0")) }, "error providers example.test/captf/probe: the mirror has 0.2.0, the module wants ~> 0.1, ~> 0.1.0"},
 		{"another platform", func(c *content) { c.rename("/linux_", "/plan9_") }, "error providers example.test/captf/probe: the mirror has none"},
@@ -51,6 +51,7 @@ func TestDefects(t *testing.T) {
 		{"a lock file of another version", func(c *content) {
 			c.add("captf/module/.terraform.lock.hcl", "provider \"example.test/captf/probe\" {\n  version = \"0.1.7\"\n}\n")
 		}, "warning providers example.test/captf/probe: the lock file has 0.1.7"},
+		{"a folder for root", func(c *content) { c.files["captf/"] = entry{mode: 0o700} }, "error layout 1 files or folders are not readable (or executable) for every user, such as /captf:"},
 		{"a file that a Job hides", func(c *content) { c.add("captf/config/main.tf.json", "{}") }, "warning layout /captf/config/main.tf.json is in the way"},
 		{"root", func(c *content) { c.user = "" }, "warning user it runs as root"},
 		{"root by number", func(c *content) { c.user = "0:0" }, "warning user it runs as root"},
@@ -101,16 +102,6 @@ func (c *content) rename(from, to string) {
 			delete(c.files, name)
 			c.files[changed] = e
 		}
-	}
-}
-
-// TestLinkedRuntime has the runtime where a package manager puts it.
-func TestLinkedRuntime(t *testing.T) {
-	c := real(t, tools.Runtimes(t)[1])
-	c.files["usr/bin/terraform"] = c.files["captf/runtime"]
-	c.files["captf/runtime"] = entry{mode: 0o777, link: "../usr/bin/terraform"}
-	if found := looked(t, c).Check(t.Context(), true); Failed(found) || !strings.HasPrefix(found[0].Message, "terraform 1.") {
-		t.Errorf("findings: %v", found)
 	}
 }
 

@@ -27,7 +27,7 @@ type Image struct {
 // File is one entry.
 type File struct {
 	Mode fs.FileMode // with the type
-	Link string      // where a symbolic link points to
+	Link string      // where a symbolic link points to; of a hard link the absolute path of the other name
 	Size int64
 }
 
@@ -58,13 +58,7 @@ func look(opened v1.Image, dir string) (*Image, error) {
 	if err := i.read(opened, wanted); err != nil {
 		return nil, err
 	}
-	runtime, f, ok := i.resolve(RuntimePath)
-	if ok && f.Mode.IsRegular() && !wanted(runtime) { // a link to where a package manager has put it
-		if err := i.read(opened, func(name string) bool { return name == runtime }); err != nil {
-			return nil, err
-		}
-	}
-	return i, nil
+	return i, i.readLinked(opened)
 }
 
 // read goes through the files as a container would see them.
@@ -83,7 +77,11 @@ func (i *Image) read(opened v1.Image, want func(name string) bool) error {
 		for dir := path.Dir(name); dir != "/" && i.Files[dir].Mode == 0; dir = path.Dir(dir) {
 			i.Files[dir] = File{Mode: fs.ModeDir | 0o755} // a layer need not name it
 		}
-		i.Files[name] = File{Mode: header.FileInfo().Mode(), Link: header.Linkname, Size: header.Size}
+		f := File{Mode: header.FileInfo().Mode(), Link: header.Linkname, Size: header.Size}
+		if header.Typeflag == tar.TypeLink {
+			f.Link = path.Clean("/" + header.Linkname)
+		}
+		i.Files[name] = f
 		if header.Typeflag == tar.TypeReg && want(name) {
 			if err := writeFile(filepath.Join(i.dir, name), r, 0o700); err != nil {
 				return err
@@ -92,21 +90,5 @@ func (i *Image) read(opened v1.Image, want func(name string) bool) error {
 	}
 }
 
-// wanted is true for what a check reads. Of the providers, names are enough.
+// wanted is true for what a check reads, where no link leads to it. Of the providers, names are enough.
 func wanted(name string) bool { return name == RuntimePath || below(name, ModulePath) }
-
-// resolve follows a symbolic link to its end.
-func (i *Image) resolve(name string) (string, File, bool) {
-	for range 8 {
-		f, ok := i.Files[name]
-		if !ok || f.Mode&fs.ModeSymlink == 0 {
-			return name, f, ok
-		}
-		if path.IsAbs(f.Link) {
-			name = path.Clean(f.Link)
-		} else {
-			name = path.Join(path.Dir(name), f.Link)
-		}
-	}
-	return name, File{}, false
-}

@@ -22,7 +22,7 @@ func (i *Image) checkProviders(kind string) (found []Finding) {
 	if len(needs) == 0 {
 		return []Finding{good("providers", "the module needs none")}
 	}
-	if _, ok := i.Files[ProvidersPath]; !ok {
+	if _, _, ok := i.resolve(ProvidersPath); !ok {
 		return []Finding{warning("providers", "there is no mirror at %s: every run fetches %d providers from their registries", ProvidersPath, len(needs))}
 	}
 	mirror := i.mirrored()
@@ -37,7 +37,7 @@ func (i *Image) checkProviders(kind string) (found []Finding) {
 func (i *Image) mirrored() map[string][]string {
 	versions := map[string][]string{}
 	platform := i.OS + "_" + i.Arch
-	for name := range i.Files {
+	for name := range i.tree(ProvidersPath) {
 		rel, ok := strings.CutPrefix(name, ProvidersPath+"/")
 		if !ok {
 			continue

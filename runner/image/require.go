@@ -208,12 +208,12 @@ func parseModule(dir string) (bodies []hcl.Body, err error) {
 		switch {
 		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
 			continue
-		case strings.HasSuffix(name, ".tf.json") || strings.HasSuffix(name, ".tofu.json"):
-			file, diags = parser.ParseJSONFile(name)
-		case strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tofu"):
-			file, diags = parser.ParseHCLFile(name)
-		default:
+		case !isConfig(name):
 			continue
+		case strings.HasSuffix(name, ".json"):
+			file, diags = parser.ParseJSONFile(name)
+		default:
+			file, diags = parser.ParseHCLFile(name)
 		}
 		if diags.HasErrors() {
 			return nil, fmt.Errorf("parse %s: %w", e.Name(), diags)
@@ -221,6 +221,10 @@ func parseModule(dir string) (bodies []hcl.Body, err error) {
 		bodies = append(bodies, file.Body)
 	}
 	return bodies, nil
+}
+
+func isConfig(name string) bool {
+	return slices.ContainsFunc([]string{".tf", ".tf.json", ".tofu", ".tofu.json"}, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
 // text is the value of an attribute that is a plain string, else empty.
