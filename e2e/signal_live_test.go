@@ -54,11 +54,17 @@ func (f *fixture) start(t *testing.T, op string, flags ...string) *live {
 	return f.startCommand(t, f.command(ctx, op, flags...))
 }
 
+// startCommand starts a run whose command was changed. Output that it sends elsewhere is not kept.
 func (f *fixture) startCommand(t *testing.T, cmd *exec.Cmd) *live {
 	t.Helper()
 	_ = os.Remove(f.resultFile())
 	l := &live{f: f, cmd: cmd, stdout: &transcript{}, stderr: &transcript{}, began: time.Now(), ended: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = l.stdout, l.stderr
+	if cmd.Stdout == nil {
+		cmd.Stdout = l.stdout
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = l.stderr
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

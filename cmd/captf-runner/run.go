@@ -13,8 +13,6 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"golang.org/x/term"
-
 	"github.com/captf/captf-runner/runner"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -28,7 +26,7 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	// A closed pipe behind our output must not end a run: the child would be left alone.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(signals, stopSignals...)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
@@ -43,18 +41,20 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	case err != nil:
 		return refuse(o, err, stderr)
 	}
-	log := newLog(stderr, o.Local)
+	stop := runtime.NewStop(o.StopTimeout)
+	out, errOut, closeOutlets := outlets(stdout, stderr, stop.Done())
+	defer closeOutlets()
+	log := newLog(errOut, o.Local)
 	if err := runtime.Adopt(); err != nil {
 		log.Warn("orphans of the runtime cannot be adopted, so some may outlive the run", "error", err)
 	}
 	defer runtime.EndDescendants()
-	stop := runtime.NewStop(o.StopTimeout)
 	watchSignals(signals, stop, log)
 	res, err := runner.Run(context.Background(), o, runner.Host{
-		Environ: environ, Out: stdout, Terminal: isTerminal(stdout), Log: log, Stop: stop,
+		Environ: environ, Out: out, Terminal: isTerminal(stdout), Log: log, Stop: stop,
 	})
 	if err != nil {
-		fmt.Fprintf(stderr, "captf-runner: %v\n", err)
+		fmt.Fprintf(errOut, "captf-runner: %v\n", err)
 	}
 	return res.ExitCode()
 }
@@ -89,7 +89,11 @@ func dropOwnEnvironment(environ []string) {
 	}
 }
 
-// watchSignals turns the first SIGTERM, SIGINT or SIGHUP into the stop request. Later ones change
+// stopSignals ask a run to stop. SIGQUIT and SIGABRT would end a Go process at once, with an exit code that says that the
+// command line is wrong.
+var stopSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT}
+
+// watchSignals turns the first of these signals, or SIGHUP, into the stop request. Later ones change
 // nothing, up to the last moment: without a handler one would end the process with a code that says nothing.
 func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) {
 	go func() {
@@ -99,20 +103,4 @@ func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) 
 			}
 		}
 	}()
-}
-
-// newLog logs as text. A person who watches a local run has no use for the time.
-func newLog(w io.Writer, local bool) *slog.Logger {
-	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
-		if local && len(groups) == 0 && a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
