@@ -12,6 +12,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -49,7 +50,7 @@ func newClient(rc *rest.Config, cfg Config) (*Client, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, v1)
 
-	rc.UserAgent = "captf-runner"
+	rc.UserAgent = cmp.Or(cfg.UserAgent, "captf-runner")
 	rc.GroupVersion = &v1 // of Status; every request names its own path
 	rc.ContentType = runtime.ContentTypeJSON
 	rc.AcceptContentTypes = runtime.ContentTypeJSON

@@ -39,6 +39,25 @@ func serve(t *testing.T, handler http.HandlerFunc) *kube.Client {
 	return client
 }
 
+func TestUserAgent(t *testing.T) {
+	for configured, want := range map[string]string{"": "captf-runner", "statesrv": "statesrv"} {
+		agents := make(chan string, 1)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			agents <- r.UserAgent()
+			w.WriteHeader(http.StatusNotFound)
+		}))
+		defer server.Close()
+		client, err := kube.New(kube.Config{Host: server.URL, UserAgent: configured})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = client.Leases("ns").Get(t.Context(), "x", metav1.GetOptions{}) // it is not there
+		if got := <-agents; got != want {
+			t.Errorf("with %q the User-Agent is %q, want %q", configured, got, want)
+		}
+	}
+}
+
 func TestErrorsOfProxies(t *testing.T) {
 	tests := map[string]struct {
 		code int

@@ -44,6 +44,9 @@ type Config struct {
 	ClusterCACertificate string // PEM
 	ProxyURL             string
 
+	// UserAgent names the program in the API server's audit log; "" means captf-runner.
+	UserAgent string
+
 	// Timeout bounds one request together with its retries; zero means DefaultTimeout.
 	Timeout time.Duration
 }

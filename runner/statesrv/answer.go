@@ -46,7 +46,8 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// fault answers what may pass, so that the client tries again.
+// fault answers 503 what may pass, so that the client tries again, and 500 what does
+// not. Clients repeat both, a few times, but people and monitors can tell them apart.
 func (h *handler) fault(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
 	if errors.Is(err, ErrDamaged) {

@@ -29,6 +29,9 @@ type CopiedState struct {
 	Pruned   int `json:"pruned"`
 	Sent     int `json:"sent"`
 	Events   int `json:"events"`
+	// Damaged are the versions whose bytes are damaged or missing at the old place, so
+	// that they are missing at the new one.
+	Damaged []int `json:"damaged,omitempty"`
 	// Already: the state was there whole, and was only verified.
 	Already bool `json:"already,omitempty"`
 }
@@ -45,6 +48,9 @@ const copiers = 8
 // It is a Refusal (409) if the new place has anything that the old one has not, or
 // if a state is locked. Nothing is changed then, and never at the old place. It is
 // one as well if a state was written while it was copied: stop the servers before.
+//
+// Damaged bytes of a current version end the Copy. Those of older ones do not: all
+// else is copied, and the error, which wraps ErrDamaged, names them.
 func Copy(ctx context.Context, from, to *States, opts CopyOptions) error {
 	c := &copying{from: from, to: to, opts: opts}
 	names, err := c.check(ctx)
@@ -54,7 +60,14 @@ func Copy(ctx context.Context, from, to *States, opts CopyOptions) error {
 	if err := c.all(ctx, names); err != nil {
 		return err
 	}
-	return c.unchanged(ctx)
+	if err := c.unchanged(ctx); err != nil {
+		return err
+	}
+	if len(c.damaged) > 0 {
+		slices.Sort(c.damaged)
+		return damaged("all is copied but what is damaged at the source: %s", strings.Join(c.damaged, "; "))
+	}
+	return nil
 }
 
 // copying is one run of Copy.
@@ -62,8 +75,9 @@ type copying struct {
 	from, to *States
 	opts     CopyOptions
 
-	mu     sync.Mutex
-	copied map[string]string // by name, the ID of the head that was copied
+	mu      sync.Mutex
+	copied  map[string]string // by name, the ID of the head that was copied
+	damaged []string          // of each state that has any, its damaged versions
 }
 
 // check compares the two places before anything is written, and returns the names

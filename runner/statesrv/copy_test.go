@@ -100,7 +100,7 @@ func TestCopy(t *testing.T) {
 				}
 			}
 			want := statesrv.CopiedState{Name: "long/history", Versions: 70, Pruned: 30, Sent: 40, Events: 71}
-			if told["long/history"] != want || len(told) != len(names) {
+			if !cmp.Equal(told["long/history"], want) || len(told) != len(names) {
 				t.Errorf("told of %+v, want %+v", told, want)
 			}
 			// Again it sends nothing, and the copy is one that can be worked on.
@@ -108,7 +108,7 @@ func TestCopy(t *testing.T) {
 				t.Error(err)
 			}
 			want.Sent, want.Already = 0, true
-			if told["long/history"] != want {
+			if !cmp.Equal(told["long/history"], want) {
 				t.Errorf("told of %+v, want %+v", told["long/history"], want)
 			}
 			mustWrite(t, to, "long/history", "", doc(70, "l"))
@@ -194,7 +194,11 @@ func TestCopyIsResumed(t *testing.T) {
 		to := statesrv.NewStates(f, statesrv.Rules{})
 		err := statesrv.Copy(t.Context(), from, to, statesrv.CopyOptions{})
 		for _, name := range names {
-			if st, err2 := to.Status(t.Context(), name); err2 != nil || st.Versions > 0 {
+			st, err2 := to.Status(t.Context(), name)
+			if err != nil && errors.Is(err2, statesrv.ErrDamaged) {
+				continue // it has no head yet
+			}
+			if err2 != nil || st.Versions > 0 {
 				if diff := cmp.Diff(snapshotOf(t, from, name), snapshotOf(t, to, name)); diff != "" {
 					t.Fatalf("%s after run %d (-source +copy):\n%s", name, runs, diff)
 				}

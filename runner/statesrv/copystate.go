@@ -20,7 +20,7 @@ func (c *copying) state(ctx context.Context, name string) error {
 		return err
 	}
 	done := CopiedState{Name: name, Versions: h.Last, Pruned: h.Pruned, Already: rev != ""}
-	if done.Sent, err = c.bodies(ctx, h); err != nil {
+	if err := c.bodies(ctx, h, &done); err != nil {
 		return err
 	}
 	if err := c.pages(ctx, h); err != nil {
@@ -37,33 +37,54 @@ func (c *copying) state(ctx context.Context, name string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.copied[name] = h.ID
+	if len(done.Damaged) > 0 {
+		c.damaged = append(c.damaged, fmt.Sprintf("state %s: versions %v", name, done.Damaged))
+	}
 	if c.opts.Tell != nil {
 		c.opts.Tell(done)
 	}
 	return nil
 }
 
-// bodies copies the bytes of all versions that have any, and returns how many were
-// not there yet.
-func (c *copying) bodies(ctx context.Context, h *head) (sent int, err error) {
+// bodies copies the bytes of all versions that have any. Only the current version
+// has to be whole.
+func (c *copying) bodies(ctx context.Context, h *head, done *CopiedState) error {
 	for v, err := range c.from.backwards(ctx, h, 0) {
 		if err != nil {
-			return sent, err
+			return err
 		}
 		if v.Pruned {
 			break // and so are all before
 		}
-		missing := c.to.verify(ctx, h.State, v)
-		if errors.Is(missing, store.ErrNotFound) {
-			sent++
-			if err := c.body(ctx, h.State, v); err != nil {
-				return sent, err
-			}
-			missing = c.to.verify(ctx, h.State, v)
+		sent, err := c.version(ctx, h.State, v)
+		switch {
+		case errors.Is(err, errSource) && (h.Current == nil || v.Number != h.Current.Number):
+			done.Damaged = append(done.Damaged, v.Number)
+		case err != nil:
+			return err
+		case sent:
+			done.Sent++
 		}
-		if missing != nil {
-			return sent, fmt.Errorf("at the target: %w", missing)
+	}
+	return nil
+}
+
+// errSource says that bytes are damaged at the old place.
+var errSource = errors.New("at the source")
+
+// version copies the bytes of one version, unless they are there, and verifies them.
+func (c *copying) version(ctx context.Context, name string, v Version) (sent bool, err error) {
+	there := c.to.verify(ctx, name, v)
+	if errors.Is(there, store.ErrNotFound) {
+		if err := c.body(ctx, name, v); errors.Is(err, ErrDamaged) {
+			return false, fmt.Errorf("%w: %w", errSource, err)
+		} else if err != nil {
+			return false, err
 		}
+		sent, there = true, c.to.verify(ctx, name, v)
+	}
+	if there != nil {
+		return sent, fmt.Errorf("at the target: %w", there)
 	}
 	return sent, nil
 }

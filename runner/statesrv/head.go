@@ -49,13 +49,16 @@ const (
 
 // load returns the head, or an empty one and no revision if there is none. A state
 // that has versions but no head is damaged: taken for a new one, it would be made
-// a second time.
+// a second time. And if the whole store is gone, no state is known to be absent.
 func (s *States) load(ctx context.Context, name string) (*head, store.Revision, error) {
 	h, rev, err := s.loadRecord(ctx, name)
 	if err != nil || rev != "" {
 		return h, rev, err
 	}
 	left, err := s.headless(ctx, name)
+	if err == nil && left == "" {
+		err = s.present(ctx)
+	}
 	if err != nil || left == "" {
 		return h, "", err
 	}
@@ -63,8 +66,16 @@ func (s *States) load(ctx context.Context, name string) (*head, store.Revision, 
 	if h, rev, err = s.loadRecord(ctx, name); err != nil || rev != "" {
 		return h, rev, err
 	}
-	return nil, "", fmt.Errorf("state %s: its head record is missing, but there is %s: put head.json back from a backup; "+
-		"or move the directory away and push the newest of its versions; or, if a copy was interrupted, copy again", name, left)
+	return nil, "", damaged("state %s: its head record is missing, but there is %s: put head.json back from a backup; "+
+		"or move the state's records away and push the newest of its versions; or, if a copy was interrupted, copy again", name, left)
+}
+
+// present returns nil if the store is still where it was opened.
+func (s *States) present(ctx context.Context) error {
+	if p, ok := s.store.(store.Placed); ok {
+		return p.Present(ctx)
+	}
+	return nil
 }
 
 // loadRecord is load for whoever knows what a missing head means.
@@ -81,7 +92,7 @@ func (s *States) loadRecord(ctx context.Context, name string) (*head, store.Revi
 	}
 	var h head
 	if err := json.Unmarshal(rec.Data, &h); err != nil {
-		return nil, "", fmt.Errorf("state %s: its head record is damaged: %w", name, err)
+		return nil, "", damaged("state %s: its head record is damaged: %w", name, err)
 	}
 	h.State = name // also when a person has copied the record from another state
 	return &h, rec.Revision, nil

@@ -1,7 +1,10 @@
 package statesrv_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,5 +131,63 @@ func TestInterruptedCopyIsNoState(t *testing.T) {
 	}
 	if got, err := read(to.Read(t.Context(), "s")); got != doc(2, "l") || err != nil {
 		t.Errorf("the copy is %q, %v", got, err)
+	}
+}
+
+// A lost head is found on a store without files for people too, and answered as what
+// does not pass.
+func TestHeadLostOnAnyStore(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			open := engine(t)
+			st := open()
+			states := statesrv.NewStates(st, statesrv.Rules{})
+			for i := range 2 {
+				mustWrite(t, states, "s", "", doc(i, "l"))
+			}
+			if err := st.Remove(t.Context(), "s/head.json"); err != nil {
+				t.Fatal(err)
+			}
+			headIsLost(t, states)
+		})
+	}
+}
+
+func headIsLost(t *testing.T, states *statesrv.States) {
+	server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{}))
+	defer server.Close()
+	for _, request := range []step{
+		{method: "GET", path: "/states/s"},
+		{method: "LOCK", path: "/states/s", body: lockA},
+		{method: "POST", path: "/states/s", body: doc(0, "other")},
+	} {
+		request.status, request.fault = 500, "put head.json back from a backup"
+		request.run(t, 0, server)
+	}
+	step{method: "GET", path: "/states/t", status: 404}.run(t, 1, server)
+}
+
+// When the directory was removed or replaced under a server, no state is known to be
+// absent: a client that believed so would make everything a second time.
+func TestStoreRemoved(t *testing.T) {
+	for name, remove := range map[string]func(path string) error{
+		"removed": os.RemoveAll,
+		"moved":   func(path string) error { return os.Rename(path, path+".moved") },
+		"replaced": func(path string) error {
+			return errors.Join(os.Rename(path, path+".moved"), os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, ".statesrv"), nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "data")
+			states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+			server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{}))
+			defer server.Close()
+			step{method: "GET", path: "/readyz", status: 200}.run(t, 1, server)
+			if err := remove(path); err != nil {
+				t.Fatal(err)
+			}
+			step{method: "GET", path: "/readyz", status: 503}.run(t, 2, server)
+			step{method: "GET", path: "/states/s", status: 503}.run(t, 3, server)
+		})
 	}
 }

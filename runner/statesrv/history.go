@@ -113,7 +113,7 @@ func (s *States) page(ctx context.Context, name string, n int) ([]Version, error
 	}
 	var entries []Version
 	if err := json.Unmarshal(rec.Data, &entries); err != nil {
-		return nil, fmt.Errorf("state %s: %s is damaged: %w", name, key, err)
+		return nil, damaged("state %s: %s is damaged: %w", name, key, err)
 	}
 	return entries, nil
 }

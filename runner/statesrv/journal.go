@@ -22,6 +22,22 @@ type EventPage struct {
 	Events []Event `json:"events"`
 	// Next goes on behind the last event; also when there is none yet.
 	Next string `json:"next"`
+	// Unreadable is how many lines of the log among them are no events: a crash or a
+	// person has left them.
+	Unreadable int `json:"unreadable,omitempty"`
+}
+
+// add takes a line of the log. seen has the IDs of the events in the page.
+func (p *EventPage) add(line store.Line, seen map[string]bool) {
+	p.Next = string(line.After)
+	ev, ok := parseEvent(line.Data)
+	switch {
+	case !ok:
+		p.Unreadable++
+	case !seen[ev.ID]:
+		seen[ev.ID] = true
+		p.Events = append(p.Events, ev)
+	}
 }
 
 // Events returns at most limit events behind the cursor after, "" being the
@@ -39,11 +55,7 @@ func (s *States) Events(ctx context.Context, name, after string, limit int) (Eve
 		if err != nil {
 			return page, err
 		}
-		page.Next = string(line.After)
-		if ev, ok := parseEvent(line.Data); ok && !seen[ev.ID] {
-			seen[ev.ID] = true
-			page.Events = append(page.Events, ev)
-		}
+		page.add(line, seen)
 		if len(page.Events) >= limit {
 			break
 		}
@@ -62,11 +74,9 @@ func (s *States) LastEvents(ctx context.Context, name string, n int) (EventPage,
 	if err != nil {
 		return page, err
 	}
+	seen := map[string]bool{}
 	for _, line := range lines {
-		page.Next = string(line.After)
-		if ev, ok := parseEvent(line.Data); ok {
-			page.Events = append(page.Events, ev)
-		}
+		page.add(line, seen)
 	}
 	return page, nil
 }

@@ -65,8 +65,10 @@ func (s *States) List(ctx context.Context, after string, limit int, keep func(na
 	return page, nil
 }
 
-// Ready returns nil if the store can be read.
+// Ready returns nil if the store can be read, and is still where it was.
 func (s *States) Ready(ctx context.Context) error {
-	_, _, err := s.load(ctx, "ready")
-	return err
+	if _, _, err := s.loadRecord(ctx, "ready"); err != nil {
+		return err
+	}
+	return s.present(ctx)
 }

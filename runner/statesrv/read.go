@@ -24,8 +24,18 @@ type Content struct {
 	left int64
 }
 
-// ErrDamaged says that stored bytes are not those that were written.
+// ErrDamaged says that what is stored is not what was written. It does not pass: a
+// person has to see to it.
 var ErrDamaged = errors.New("the stored bytes are damaged")
+
+// damage is an ErrDamaged in words of its own.
+type damage struct{ error }
+
+func damaged(format string, args ...any) error { return damage{fmt.Errorf(format, args...)} }
+
+func (damage) Is(target error) bool { return target == ErrDamaged }
+
+func (d damage) Unwrap() error { return d.error }
 
 // Read returns the current state, or a Refusal with status 404 if there is none.
 // Its memory does not depend on the state's size, on a store that streams.
@@ -72,6 +82,9 @@ func goneVersion(name string, number int) *Refusal {
 
 func (s *States) open(ctx context.Context, name string, v Version) (*Content, error) {
 	body, err := store.Open(ctx, s.store, bodyKey(name, v.Body))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, damaged("state %s: the bytes of version %d are missing: %w", name, v.Number, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("state %s: bytes of version %d: %w", name, v.Number, err)
 	}

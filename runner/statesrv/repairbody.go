@@ -14,11 +14,8 @@ import (
 
 // headless returns a file by which a state without a head must have had one, "" for
 // none. The bytes of version 1 alone show nothing: the first write makes them before
-// the head. Only a store of plain files loses a record by a person's hand.
+// the head. A person's hand, or a rule of a bucket, can take a record away.
 func (s *States) headless(ctx context.Context, name string) (string, error) {
-	if s.plain == nil {
-		return "", nil
-	}
 	for file, err := range s.store.List(ctx, dirOf(name)) {
 		if err != nil {
 			return "", err

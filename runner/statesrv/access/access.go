@@ -44,9 +44,15 @@ func New(opts Options) *Authenticator {
 }
 
 // Authenticate implements statesrv.Authenticator. A client certificate says who
-// the caller is, and a password beside it is not looked at.
+// the caller is, and a password beside it is not looked at; one of another user is
+// refused, for the caller would not act as whom they believe.
 func (a *Authenticator) Authenticate(r *http.Request) (statesrv.Identity, error) {
 	if name, ok := a.certified(r); ok {
+		user, _, both := r.BasicAuth()
+		if both && user != name && (a.opts.Users != nil || a.opts.Basic != nil) {
+			return statesrv.Identity{}, fmt.Errorf("%w: the client certificate is of %q and the password of %q: send one of them",
+				statesrv.ErrBadCredentials, name, user)
+		}
 		return a.byCertificate(name)
 	}
 	switch {

@@ -184,7 +184,9 @@ func TestClientCertificates(t *testing.T) {
 		{"in the users file", Options{Users: users}, ca, "ann", "", "200 ann"},
 		{"not in the users file", Options{Users: users}, ca, "eve", "", "403 "},
 		{"password instead", Options{Users: users}, ca, "", "bob", "200 bob"},
-		{"certificate before password", Options{Users: users}, ca, "ann", "bob", "200 ann"},
+		{"certificate of one, password of another", Options{Users: users}, ca, "ann", "bob", "403 "},
+		{"certificate and password of one", Options{Users: users}, ca, "ann", "ann", "200 ann"},
+		{"password beside it where none is known", Options{}, ca, "ann", "bob", "200 ann"},
 		{"wrong password of the one user", Options{Basic: basics}, ca, "", "team", "403 "},
 		{"certificate beside the one user", Options{Basic: basics}, ca, "ann", "", "200 ann"},
 	} {

@@ -17,7 +17,7 @@ import (
 func (a *App) connection() (client.Options, error) {
 	opts := client.Options{
 		User:     a.first("STATESRV_USERNAME", "TF_HTTP_USERNAME"),
-		Password: a.first("STATESRV_PASSWORD", "TF_HTTP_PASSWORD"),
+		Password: a.first(passwordVar, "TF_HTTP_PASSWORD"),
 		Agent:    fmt.Sprintf("statesrv/%s", a.Version),
 	}
 	config, err := a.clientTLS()

@@ -53,6 +53,9 @@ func (a *App) pull(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *version < 0 {
+		return usagef("--version %d: want a positive number; statesrv history lists the versions", *version)
+	}
 	s, err := o.state(ctx, rest[0])
 	if err != nil {
 		return err
@@ -75,6 +78,7 @@ func (a *App) pull(ctx context.Context, args []string) error {
 func (a *App) restore(ctx context.Context, args []string) error {
 	o := a.options("restore")
 	version := o.Int("version", 0, "`number` of the version to bring back")
+	id := o.String("id", "", "`ID` of the lock that you hold")
 	rest, err := o.parse(args, 1)
 	if err != nil {
 		return err
@@ -87,7 +91,7 @@ func (a *App) restore(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.Close()
-	v, err := s.Restore(ctx, statesrv.RestoreRequest{Version: *version, Who: a.Who})
+	v, err := s.Restore(ctx, statesrv.RestoreRequest{Version: *version, ID: *id, Who: a.Who})
 	if err != nil {
 		return o.refused(err)
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -19,6 +21,9 @@ func (a *App) copy(ctx context.Context, args []string) error {
 	}
 	if o.data != "" {
 		return usagef("takes two stores, as dir:%s, and not --data", o.data)
+	}
+	if err := apart(rest[0], rest[1]); err != nil {
+		return err
 	}
 	from, closeFrom, err := openExisting(ctx, rest[0], a.Getenv)
 	if err != nil {
@@ -48,11 +53,46 @@ func (a *App) copy(ctx context.Context, args []string) error {
 	return nil
 }
 
+// apart refuses two stores of which one is in the other: its records would be taken
+// for states.
+func apart(from, to string) error {
+	a, errA := wholePath(from)
+	b, errB := wholePath(to)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	if strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/") {
+		return usagef("%s and %s are in one another: copy to a place of its own", from, to)
+	}
+	return nil
+}
+
+// wholePath is a store's address without what may be said in several ways.
+func wholePath(address string) (string, error) {
+	name, ok := strings.CutPrefix(address, "dir:")
+	if !ok {
+		return strings.TrimRight(address, "/"), nil
+	}
+	whole, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	// What is not there yet is in a directory that may have other names.
+	for dir, rest := whole, ""; ; dir, rest = filepath.Dir(dir), filepath.Join(filepath.Base(dir), rest) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
+			return "dir:" + filepath.Join(real, rest), nil
+		}
+	}
+}
+
 func copiedLine(c statesrv.CopiedState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d versions, %d events", c.Name, c.Versions, c.Events)
 	if c.Pruned > 0 {
 		fmt.Fprintf(&b, ", %d pruned", c.Pruned)
+	}
+	if len(c.Damaged) > 0 {
+		fmt.Fprintf(&b, ", %d damaged and left out", len(c.Damaged))
 	}
 	if c.Already {
 		b.WriteString("; was there already")

@@ -29,6 +29,9 @@ func (a *App) events(ctx context.Context, args []string) error {
 		if err := a.printEvents(o, page.Events); err != nil {
 			return err
 		}
+		if page.Unreadable > 0 {
+			fmt.Fprintf(a.Err, "%d lines of the log are no events, and are left out: a crash or a person has left them\n", page.Unreadable)
+		}
 		after = page.Next
 		if len(page.Events) > 0 {
 			continue

@@ -10,6 +10,9 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/access"
 )
 
+// passwordVar has the password of --user, and that of a client.
+const passwordVar = "STATESRV_PASSWORD"
+
 // protection is who may use a server, and its TLS.
 type protection struct {
 	auth  statesrv.Authenticator // nil: anybody
@@ -38,9 +41,9 @@ func (a *App) protect(s serveOptions) (*protection, error) {
 		}
 		opts.Users, p.files, p.how = users, append(p.files, users), "users of "+s.users
 	case s.user != "":
-		password := a.Getenv("STATESRV_PASSWORD")
+		password := a.Getenv(passwordVar)
 		if password == "" {
-			return nil, usagef("--user %s needs the password in STATESRV_PASSWORD", s.user)
+			return nil, usagef("--user %s needs the password in %s", s.user, passwordVar)
 		}
 		opts.Basic, p.how = statesrv.NewOneUser(s.user, password), "user "+s.user
 	case opts.Certificates:

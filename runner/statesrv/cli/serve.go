@@ -41,6 +41,7 @@ func (a *App) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	s.warnOpenFiles()
+	s.warnPassword()
 	st, closeStore, err := openStore(ctx, opts.store, a.Getenv)
 	if err != nil {
 		return err
@@ -53,6 +54,13 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	}
 	defer flush(states)
 	return s.run(ctx, states)
+}
+
+// warnPassword tells whoever believes that a password alone protects something.
+func (s *server) warnPassword() {
+	if s.opts.user == "" && s.app.Getenv(passwordVar) != "" {
+		s.log.Warn(passwordVar + " is set, but nobody has to give that password: it needs --user NAME")
+	}
 }
 
 // run listens and answers until ctx is done.

@@ -51,6 +51,9 @@ func (a *App) parseServe(args []string) (serveOptions, error) {
 	if _, err := o.parse(args, 0); err != nil {
 		return s, err
 	}
+	if inside, ok := strings.CutPrefix(s.host, "["); ok { // as in a URL
+		s.host = strings.TrimSuffix(inside, "]")
+	}
 	if o.data != "" {
 		if s.store != "" {
 			return s, usagef("--data and --store exclude each other")

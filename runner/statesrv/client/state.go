@@ -97,6 +97,9 @@ func (s *State) Events(ctx context.Context, after string, limit int) (page state
 // Restore brings back a version.
 func (s *State) Restore(ctx context.Context, req statesrv.RestoreRequest) (v statesrv.Version, err error) {
 	query := url.Values{"version": {strconv.Itoa(req.Version)}, "who": {req.Who}}
+	if req.ID != "" {
+		query.Set("ID", req.ID)
+	}
 	_, err = s.do(ctx, call{method: http.MethodPost, path: s.path + "/restore", query: query, out: &v})
 	return v, err
 }

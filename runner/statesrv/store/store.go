@@ -18,7 +18,8 @@
 //
 // An engine may also be an [Opener] (it streams), a [Log] (it appends), a
 // [Plain] (it keeps files for people beside the records), a [Sole] (it knows
-// whether other processes use it), a [Seeker] (it lists from a name on), a
+// whether other processes use it), a [Placed] (it knows whether it was
+// removed), a [Seeker] (it lists from a name on), a
 // [Keeper] (it creates what is never swapped at less cost) or a [Many] (it is
 // served by several servers). Use [Open], [Keep] and [LogOf], which fall back to
 // the primitives.

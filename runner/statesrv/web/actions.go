@@ -39,7 +39,7 @@ func (p *pages) restore(w http.ResponseWriter, r request) error {
 	if err != nil {
 		return err
 	}
-	if id != versionID(v) {
+	if !namesVersion(id, v) {
 		return badRequest("this is not the ID of version " + strconv.Itoa(n) + ": nothing was restored")
 	}
 	_, err = p.states.Restore(r.Context(), r.name, statesrv.RestoreRequest{

@@ -78,8 +78,17 @@ func stateURL(name string) string { return Path + "states/" + strings.ReplaceAll
 // versionID is what is typed to restore a version: the first digits of its digest,
 // so that nobody restores another content than the one that they looked at.
 func versionID(v statesrv.Version) string {
-	digest := strings.TrimPrefix(v.Digest, "sha256:")
+	digest := hexDigest(v)
 	return digest[:min(12, len(digest))]
+}
+
+func hexDigest(v statesrv.Version) string { return strings.TrimPrefix(v.Digest, "sha256:") }
+
+// namesVersion reports whether an ID that was typed is a version's: the digits that
+// the page shows, or more of them.
+func namesVersion(id string, v statesrv.Version) bool {
+	id = strings.ToLower(strings.TrimPrefix(id, "sha256:"))
+	return len(id) >= len(versionID(v)) && strings.HasPrefix(hexDigest(v), id)
 }
 
 // operation is "apply" for a client's "OperationTypeApply".

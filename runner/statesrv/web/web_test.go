@@ -175,7 +175,7 @@ func TestRestoring(t *testing.T) {
 	for _, c := range []struct {
 		version, id string
 		status      int
-	}{{"2", id, 400}, {"1", id[:11], 400}, {"x", id, 400}, {"9", id, 404}, {"1", id, 303}} {
+	}{{"2", id, 400}, {"1", id[:11], 400}, {"1", v.Digest + "0", 400}, {"2", v.Digest, 400}, {"x", id, 400}, {"9", id, 404}, {"1", id, 303}} {
 		resp, text := p.ask("anna", http.MethodPost, "/web/states/team%2Fnet/restore", p.url, url.Values{"version": {c.version}, "id": {c.id}})
 		if resp.StatusCode != c.status {
 			t.Errorf("restore %s with %s: %d, want %d: %s", c.version, c.id, resp.StatusCode, c.status, text)

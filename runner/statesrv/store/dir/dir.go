@@ -24,6 +24,7 @@ import (
 	"iter"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -42,6 +43,7 @@ type Options struct {
 
 // Store is a store.Store, and all of its optional abilities, on a directory.
 type Store struct {
+	path  string // absolute
 	root  *os.Root
 	users *os.File // ".statesrv", locked shared while open
 	fault func(step, key string) error
@@ -56,22 +58,46 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	users, err := root.OpenFile(".statesrv", os.O_CREATE|os.O_RDWR, 0o600)
+	users, err := root.OpenFile(usersFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		root.Close()
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	s := &Store{root: root, users: users, fault: opts.Fault}
+	s := &Store{path: path, root: root, users: users, fault: opts.Fault}
 	if err := flock(ctx, users, shared); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return s, nil
 }
+
+// Present implements store.Placed: the directory's path leads to the one that was
+// opened.
+func (s *Store) Present(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	now, err := os.Stat(filepath.Join(s.path, usersFile))
+	if err != nil {
+		return fmt.Errorf("the store is gone, or cannot be reached: %w", err)
+	}
+	opened, err := s.users.Stat()
+	if err == nil && !os.SameFile(now, opened) {
+		err = fmt.Errorf("%s is another directory than the one that was opened: start the server again", s.path)
+	}
+	return err
+}
+
+// usersFile is locked by each process that has the store open.
+const usersFile = ".statesrv"
 
 // Close releases the directory.
 func (s *Store) Close() error { return errors.Join(s.users.Close(), s.root.Close()) }

@@ -191,7 +191,7 @@ func TestParse(t *testing.T) {
 		"kubeconfig ~/.kube/config": {},
 	} {
 		opts, err := Parse("kubernetes://ns/p", func(name string) string { return env[name] })
-		if err != nil || opts.Namespace != "ns" || opts.Prefix != "p" || fmt.Sprint(opts.Cluster) != name {
+		if err != nil || opts.Namespace != "ns" || opts.Prefix != "p" || fmt.Sprint(opts.Cluster) != name || opts.Cluster.UserAgent != "statesrv" {
 			t.Errorf("%v gives %+v, %v; want %s", env, opts, err, name)
 		}
 	}

@@ -45,7 +45,7 @@ func Parse(address string, getenv func(string) string) (Options, error) {
 // clusterOf follows kubectl, but in a pod the pod's own ServiceAccount comes before
 // a file in its home.
 func clusterOf(getenv func(string) string) kube.Config {
-	cfg := kube.Config{ConfigContext: getenv(contextVar)}
+	cfg := kube.Config{ConfigContext: getenv(contextVar), UserAgent: "statesrv"}
 	switch files := getenv("KUBECONFIG"); {
 	case files != "":
 		cfg.ConfigPaths = filepath.SplitList(files)
