@@ -30,7 +30,7 @@ func TestChunkedBodies(t *testing.T) {
 	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
 	server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{MaxBody: 100_000}))
 	defer server.Close()
-	for body, want := range map[string]int{big(99_000): 200, big(200_000): 413} {
+	for body, want := range map[string]int{big(99_000): 200, big(101_000): 413} { // of more, a busy machine might cut the rest before the client reads the answer
 		req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/states/s", io.MultiReader(strings.NewReader(body)))
 		if err != nil {
 			t.Fatal(err)

@@ -48,6 +48,8 @@ type Store struct {
 	users *os.File // ".statesrv", locked shared while open
 	fault func(step, key string) error
 	known sync.Map // directories that are durable
+
+	closing sync.RWMutex // held shared while plain files are written
 }
 
 // Open opens the directory at path, making it if needed. It waits while another
@@ -99,8 +101,12 @@ func (s *Store) Present(ctx context.Context) error {
 // usersFile is locked by each process that has the store open.
 const usersFile = ".statesrv"
 
-// Close releases the directory.
-func (s *Store) Close() error { return errors.Join(s.users.Close(), s.root.Close()) }
+// Close releases the directory, after the plain files that are being written.
+func (s *Store) Close() error {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	return errors.Join(s.users.Close(), s.root.Close())
+}
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {

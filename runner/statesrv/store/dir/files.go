@@ -17,6 +17,8 @@ func (s *Store) Files(ctx context.Context, dir string, fn func(store.Files) erro
 	if err := check(ctx, dir); err != nil {
 		return err
 	}
+	s.closing.RLock()
+	defer s.closing.RUnlock()
 	p, err := s.make(dir)
 	if err != nil {
 		return fmt.Errorf("files of %s: %w", dir, err)
