@@ -23,7 +23,11 @@ type reported struct {
 // cases are the reported failures, by section. A section that is missing here has its rows in comments only.
 var cases = []reported{
 	// A. Stale locks
+	{1, "flux-iac/tofu-controller#250", "the lock of a pod that is gone stays for days", []string{"runner/lock.TestKilledRun", "runner/launch.TestPassLocks", "TestForceUnlock"}},
 	{3, "flux-iac/tofu-controller#1190", "a declared force-unlock does nothing and says nothing", []string{"TestForceUnlock"}},
+	{5, "flux-iac/tofu-controller#773", "an object that is made anew does not own its old lock", []string{"runner/state/chunks.TestAdopt", "runner/state/chunks.TestAdoptHeldLock"}},
+	{6, "opentofu/opentofu#2997", "age is taken for a reason", []string{"runner/lock.TestJudge"}},
+	{7, "padok-team/burrito#238", "a release fails when the lock is gone already", []string{"runner/lock.TestRelease", "runner/lease.TestLeave", "runner/state/chunks.TestDelete"}},
 	{10, "appvia/terranetes-controller#55", "locking was switched off", []string{"TestTwoAppliesAtOnce", "TestLockWait"}},
 	{12, "hashicorp/terraform#28693", "a stale plan leaves its lock", []string{"TestStalePlan"}},
 	{13, "Ferlab-Ste-Justine/cqdg-project#255", "an old run holds the lock for days", []string{"TestDeadlineAndLock"}},
@@ -45,11 +49,13 @@ var cases = []reported{
 	{31, "appvia/terranetes-controller#1380", "a failing plan replaces the state", []string{"TestFailureLeavesStateAlone"}},
 	// D. The kubernetes backend
 	{32, "hashicorp/terraform#33995", "a suffix that ends in a number", []string{"runner/state.TestSuffixThatEndsInANumber"}},
-	{34, "flux-iac/tofu-controller#1774", "changed labels give an empty state", []string{"TestChangedLabels"}},
+	{34, "flux-iac/tofu-controller#1774", "changed labels give an empty state", []string{"TestChangedLabels", "runner/state/chunks.TestChangedLabels"}},
+	{35, "hashicorp/terraform#33949", "a state without its labels is not found", []string{"runner/state/chunks.TestChangedLabels", "runner/state/chunks.TestHiddenPart"}},
 	{36, "GalleyBytes/terraform-operator#72", "the namespace is default", []string{"TestNamespaceOfThePod", "TestInCluster"}},
 	{37, "kubevela/terraform-controller#17", "no right to Leases", []string{"TestForbidden"}},
 	{39, "hashicorp/terraform#21830", "maps in -backend-config are torn", []string{"TestBackendConfigQuoting"}},
 	{40, "flux-iac/tofu-controller#271", "a plan does not fit into a Secret", []string{"TestLargePlan"}},
+	{41, "kubevela/terraform-controller#266", "a conflict is a permanent error", []string{"runner/state/chunks.TestAdoptBetween", "runner/state/chunks.TestAdoptUnderWriters", "runner/lock.TestRelease"}},
 	// E. force-unlock
 	{42, "hashicorp/terraform#17328", "a lock ID must be a number", []string{"TestForceUnlockTexts"}},
 	{43, "hashicorp/terraform#23846", "a local state cannot be unlocked", []string{"TestForceUnlockOnLocalBackend"}},
@@ -74,11 +80,11 @@ var cases = []reported{
 	{62, "hashicorp/terraform#32099", "a reused directory has another backend", []string{"TestReusedDirectory"}},
 	// I. Results
 	{64, "kubevela/terraform-controller#383", "a failure is known by its colour", []string{"TestColourDecidesNothing", "TestLockInfoIsPrintable"}},
-	{65, "operator-framework/operator-controller#2169", "a message is too long for a status", []string{"runner/state.TestReadableBounded"}},
+	{65, "operator-framework/operator-controller#2169", "a long message keeps the status from being written", []string{"runner/state.TestReadableBounded", "runner/state/chunks.TestConditionFits"}},
 	{66, "flux-iac/tofu-controller#239", "sensitive outputs are printed", []string{"TestSensitiveValues", "TestNoSecretIsShown"}},
 	{68, "gruntwork-io/terragrunt#1470", "exit 2 is a failure", []string{"TestPlanWithChangesSucceeds"}},
 	{69, "kubevela/terraform-controller#361", "a permanent error is tried for ever", []string{"TestExitCodes"}},
-	{70, "appvia/terranetes-controller#1295", "a retry is taken for the failed run before it", []string{"runner/state.TestRetryNonce"}},
+	{70, "appvia/terranetes-controller#1295", "a retry is taken for the failure before it", []string{"runner/state.TestRetryNonce", "runner/launch.TestDecide"}},
 	// J. The state server
 	{71, "nimbolus/terraform-backend#7", "a state is taken with a wrong lock ID, or none", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestMayWrite", "e2e/stores.TestRobbedApply"}},
 	{72, "gitlab-org/gitlab#344085", "a conflict is a 500", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestOneOfManyWritesASerial", "e2e/stores.TestTwoServers"}},
