@@ -63,7 +63,7 @@ func (a *app) release(ctx context.Context, cl *cluster, o naming.Object, may per
 		_ = table.Write(a.streams.ErrOut, nil, v.rows(a.now())) // the error follows
 		return fmt.Errorf("release the lock of %s: %w", v.Object, err)
 	}
-	done, err := lock.Release(ctx, cl.client.CoordinationV1().Leases(cl.namespace), v.Lease, found.Lock.Holder)
+	done, err := lock.Release(ctx, cl.client.CoordinationV1().Leases(cl.namespace), v.Lease, found.Lock.ID())
 	if err != nil {
 		return err
 	}
@@ -83,11 +83,10 @@ var (
 
 // allowed decides whether a person may release a lock.
 func allowed(f lock.Finding, may permission) error {
-	held := f.Lock.Held()
 	switch {
-	case !held:
+	case !f.Lock.Held():
 		return nil
-	case may.id != "" && may.id != f.Lock.ID() && may.id != f.Lock.Holder:
+	case may.id != "" && may.id != f.Lock.ID():
 		return errOtherID
 	case f.Verdict == lock.Stale, may.foreign && may.id != "":
 		return nil

@@ -167,6 +167,6 @@ func (t *text) list(title string, lines []string) {
 	}
 	t.printf("\n%s:\n", title)
 	for _, line := range lines {
-		t.printf("  * %s\n", table.Printable(line))
+		t.printf("  * %s\n", table.Wrap(table.Printable(line), len("  * "), table.Width(t.w)))
 	}
 }
