@@ -130,6 +130,7 @@ func TestLocalRunnerKilled(t *testing.T) {
 		l := f.start(t, "apply")
 		l.says(t, creatingFirst)
 		l.signal(t, syscall.SIGKILL)
+		<-l.ended // until then the next run takes it for one that works, and works beside it
 
 		o := f.must(t, 0, "apply")
 		if !strings.Contains(o.stderr, "waiting for a process of an earlier run") {
