@@ -118,6 +118,31 @@ func TestRescueWaitsForRights(t *testing.T) {
 	})
 }
 
+// TestRescueAfterRightsWentAtOnce has the rights go before the runner could see whose lock its child holds, and come back
+// when the state is to be saved: the runner then finds out, and does not wait for its own lock.
+func TestRescueAfterRightsWentAtOnce(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f, k, h := faultyCluster(t, runtime)
+		f.must(t, 0, "plan", "--plan-key-file", f.planKey(t)) // makes the first state
+		f.slow(t, "3s", true)
+		h.harms(when(func(r *http.Request) bool { return r.UserAgent() == "captf-runner" && about("leases")(r) }, denied))
+		l := f.start(t, "apply", "--lock-timeout", "35s")
+		l.says(t, creatingFirst)
+		h.harms(when(everything, denied))
+		l.says(t, "rescuing it")
+		if k.holder(t) == "" {
+			t.Error("the lock is free: this test shows nothing")
+		}
+		if id := l.partial().Lock.ID; id != "" {
+			t.Errorf("the lock %s is known: this test shows nothing", id)
+		}
+		h.harms(nil)
+		f.wantSavedAfterOutage(t, l.finish(t))
+	})
+}
+
 // rights remembers what the run may do; the function gives it back.
 func (k *kubernetes) rights(t *testing.T) (giveBack func()) {
 	t.Helper()

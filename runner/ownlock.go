@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
@@ -12,27 +13,42 @@ import (
 // observeLock learns the ID of the lock that the child has just taken: no runtime prints it. It is called
 // at the first line that only a child with the lock prints, so whoever holds the lock then is the child.
 func (r *run) observeLock() {
+	r.lockedAt = time.Now()
 	if r.keeper == nil {
 		return
 	}
-	r.observing.Go(func() {
-		ctx, cancel := r.look(context.Background())
-		defer cancel()
-		holder, err := r.keeper.Holder(ctx)
-		if err != nil || holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart) {
-			return // somebody took the lock away in this moment
-		}
-		r.update(func(res *result.Result) {
-			r.ownLock = holder.ID
-			setHolder(res.Lock, *holder)
-		})
-		r.save()
+	r.observing.Go(func() { r.findOwnLock(context.Background()) })
+}
+
+// findOwnLock notes the ID of the child's lock. The child made it after its own start, and before it said that it has the
+// lock: any other one is of somebody who took the lock away, or took it later.
+func (r *run) findOwnLock(ctx context.Context) {
+	ctx, cancel := r.look(ctx)
+	defer cancel()
+	holder, err := r.keeper.Holder(ctx)
+	if err != nil || holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart) || holder.Created.After(r.lockedAt) {
+		return
+	}
+	r.update(func(res *result.Result) {
+		r.ownLock = holder.ID
+		setHolder(res.Lock, *holder)
 	})
+	r.save()
+}
+
+// lookForLeftLock looks for the child's lock after its end, when the look at the right moment had no answer: the rights to
+// it, or the network, went just after the lock was taken, and may be back. Only a child that did not release the lock has
+// left it.
+func (r *run) lookForLeftLock(ctx context.Context) {
+	if r.keeper != nil && r.ownLock == "" && r.leftLock && r.childGone && !r.lockedAt.IsZero() {
+		r.findOwnLock(ctx)
+	}
 }
 
 // releaseOwnLock releases the lock that a child left behind: it was killed, or could not reach the lock, and can
 // never do so later. It does nothing while a process of that child may be alive.
 func (r *run) releaseOwnLock(ctx context.Context) {
+	r.lookForLeftLock(ctx)
 	if r.keeper == nil || r.ownLock == "" || !r.childGone || r.res.Lock.Released || r.holder().ID != r.ownLock {
 		return
 	}

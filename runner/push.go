@@ -67,9 +67,11 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 	r.notify("StepStarted", stepStatePush)
 	attempt := 0
 	var forbidden time.Time // since when
+	var last error
 	once := func() error {
 		attempt++
 		err := r.pushOnce(ctx, stop, state, attempt)
+		last = err
 		if !errors.Is(err, errForbidden) {
 			return err
 		}
@@ -82,7 +84,12 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 		return err
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	err := backoff.Retry(once, backoff.WithContext(policy, ctx))
+	err := backoff.RetryNotify(once, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
+		r.log.Warn("the state could not be pushed: it is tried again", "in", pause.Round(time.Second), "error", err)
+	})
+	if err != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", err, last) // to be out of time tells nobody why
+	}
 	r.notifyEnd(stepStatePush, err)
 	return err
 }

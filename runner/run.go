@@ -54,6 +54,8 @@ type run struct {
 	listed    string    // where the list of the step's changes is
 	ownLock   string    // the lock that a child of this run was seen to hold
 	childGone bool      // no process of that child is left
+	lockedAt  time.Time // when a child of this run first showed that it has the lock
+	leftLock  bool      // it did not release it
 	observing sync.WaitGroup
 
 	saver saver

@@ -93,7 +93,7 @@ func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output 
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	r.stepStart = time.Now()
+	r.stepStart, r.lockedAt = time.Now(), time.Time{}
 	out := &sink{
 		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,
@@ -139,7 +139,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.setUnsaved(unsaved(exit, output))
 	r.lookAtLock(ctx, output)
-	r.childGone = exit.GroupGone
+	r.childGone, r.leftLock = exit.GroupGone, exit.Signal != 0 || output.LeftLock()
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
 	r.rescue(ctx, f, output)

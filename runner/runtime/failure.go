@@ -105,6 +105,11 @@ func Classify(exit Exit, output *Output, fetches bool) Failure {
 	}
 }
 
+var notReleased = printed(`Error releasing the state lock`)
+
+// LeftLock tells whether a runtime said that it could not release its lock.
+func (o *Output) LeftLock() bool { return notReleased().MatchString(o.everything(fromRuntime)) }
+
 // possible tells whether a step can have failed so: one that began to change things did have the lock, and a
 // provider's error weighs more than a backend or a disk that failed as well.
 func possible(f Failure, provider, changes bool) bool {
