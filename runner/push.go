@@ -27,7 +27,7 @@ var refused = sync.OnceValue(func() *regexp.Regexp {
 
 // hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
 var hopeless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`Too long: must have at most|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+	return regexp.MustCompile(`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
 })
 
 // errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,

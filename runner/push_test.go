@@ -19,6 +19,7 @@ func TestPushError(t *testing.T) {
 		{"conflict of a state server", "Error saving state: HTTP error: 409", true, true},
 		{"no right", `secrets "tfstate-default-x" is forbidden: User "u" cannot update resource "secrets"`, false, false},
 		{"too large for a Secret", `Secret "tfstate-default-x" is invalid: data: Too long: must have at most 1048576 bytes`, false, true},
+		{"too large for a Secret, as newer servers say it", `Secret "tfstate-default-x" is invalid: data: Too long: may not be more than 1048576 bytes`, false, true},
 		{"too large for a state server", "HTTP error: 413", false, true},
 		{"wrong password", "HTTP error: 401", false, true},
 		{"locked", "Error acquiring the state lock: the state is already locked by another tofu client", false, false},
