@@ -4,6 +4,8 @@ package docs
 import (
 	"context"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,6 +50,31 @@ func TestGoIsQuoted(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no Go was found")
+	}
+}
+
+// TestExamplesStandAlone wants examples that a reader can copy: nothing in their files is out of reach.
+func TestExamplesStandAlone(t *testing.T) {
+	root := tools.Root(t)
+	found := 0
+	err := filepath.WalkDir(filepath.Join(root, "runner"), func(path string, _ fs.DirEntry, err error) error {
+		if !strings.HasSuffix(path, "example_test.go") {
+			return err
+		}
+		found++
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			if strings.Contains(spec.Path.Value, "/internal/") || !strings.HasSuffix(file.Name.Name, "_test") {
+				t.Errorf("%s, package %s, imports %s", path, file.Name, spec.Path.Value)
+			}
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d examples, error %v", found, err)
 	}
 }
 
