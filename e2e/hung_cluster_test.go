@@ -1,20 +1,14 @@
 package e2e
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-
+	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -25,40 +19,11 @@ func faultyCluster(t *testing.T, runtime tools.Runtime) (*fixture, *kubernetes, 
 	t.Helper()
 	f, k := clusterFixture(t, runtime)
 	h := &faults{closed: make(chan struct{})}
-	proxy := httptest.NewTLSServer(h.wrap(k.proxy(t)))
+	proxy := httptest.NewTLSServer(h.wrap(k.server.Forward(t)))
 	t.Cleanup(proxy.Close)
 	t.Cleanup(func() { close(h.closed) })
-	config, err := clientcmd.LoadFromFile(k.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server = proxy.URL
-		cluster.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw})
-	}
-	k.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, k.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	k.kubeconfig = kubetest.Redirect(t, k.kubeconfig, proxy.URL, proxy.Certificate())
 	return f, k, h
-}
-
-// proxy hands requests on to the API server, with the token that they bring.
-func (k *kubernetes) proxy(t *testing.T) http.Handler {
-	t.Helper()
-	config := k.server.Config()
-	target, err := url.Parse(config.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(config.CAData)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: transport, FlushInterval: -1,
-	}
 }
 
 // about matches the requests about objects of a resource, such as events.
@@ -71,18 +36,19 @@ func about(resource string) func(*http.Request) bool {
 // copy of its result for the Job make it late.
 func TestHungCluster(t *testing.T) {
 	t.Parallel()
+	const budget = 12 * time.Second
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		t.Parallel()
 		f, k, h := faultyCluster(t, runtime)
 		f.slow(t, "5m", false)
-		l := f.start(t, "apply", "--lock-timeout", "0", "--stop-timeout", stopBudget.String(),
+		l := f.start(t, "apply", "--lock-timeout", "0", "--stop-timeout", budget.String(),
 			"--event-object", "v1/ConfigMap/"+k.object.Namespace+"/x/uid", "--job-name", "the-job", "--job-uid", jobUID)
 		l.says(t, creatingFirst)
 		l.await(t, "the lock is known", func() bool { r := l.partial(); return r != nil && r.Lock.ID != "" })
 		h.harms(when(everything, hangs))
 		l.signal(t, syscall.SIGTERM)
 		o := l.finish(t)
-		l.insideBudget(t, stopBudget)
+		l.insideBudget(t, budget)
 		wantInterrupted(t, o, "apply")
 		wantInFlight(t, o, "probe_file.first")
 		if id := k.holder(t); id == "" || o.result.Lock.ID != id || o.result.Lock.Released {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -28,6 +29,22 @@ func TestSecretInLongLine(t *testing.T) {
 			}
 			if !strings.Contains(o.stdout, "(sensitive)") && !strings.Contains(o.stdout, "(line cut)") {
 				t.Errorf("nothing was hidden or cut: this test looks for nothing\n%.2000s", o.stdout)
+			}
+		})
+	}
+}
+
+// TestBackendPasswordIsHidden has a child print what only its environment has: the password of its state server.
+func TestBackendPasswordIsHidden(t *testing.T) {
+	for name, newBackend := range map[string]func(*testing.T, *fixture) backend{"local": newLocal, "http": newHTTP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tools.Runtimes(t)[0], newBackend)
+			f.stub(t, `[ "$1" = apply ] && printf 'it is %s\n' "$TF_HTTP_PASSWORD" >&2
+exec "$REAL" "$@"
+`)
+			if o := f.must(t, 0, "apply"); !strings.Contains(o.stdout, "it is (sensitive)\n") {
+				t.Errorf("the password is printed, or nothing is\n%s", o)
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func drainTime(stop *runtime.Stop) time.Duration {
 	if stop.Cause() == nil {
 		return eventDrain
 	}
-	return min(eventDrain, max(time.Until(stop.Deadline())/2, 0))
+	return min(eventDrain, max(time.Until(stop.Deadline())/4, 0))
 }
 
 // close sends what is queued, for at most this time.

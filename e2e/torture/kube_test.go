@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/runner/lock"
@@ -33,19 +31,9 @@ func openKube(t *testing.T, name string) (*kubeStore, *proxy) {
 	server := kubetest.Shared(t)
 	namespace := server.Namespace(t)
 	object := naming.Object{Kind: naming.Cluster, Namespace: namespace, Name: name, Cluster: "c"}
-	p := newProxy(t, server.Config().Host, server.Config().CAData)
-	s := &kubeStore{server: server, object: object, suffix: naming.Suffix(object), kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	config, err := clientcmd.LoadFromFile(server.Kubeconfig(t, namespace, server.RunnerRules()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server, cluster.CertificateAuthorityData = p.url(), p.ca
-	}
-	if err := clientcmd.WriteToFile(*config, s.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	return s, p
+	p := newProxy(t, server.Forward(t), true)
+	own := server.Kubeconfig(t, namespace, server.RunnerRules())
+	return &kubeStore{server: server, object: object, suffix: naming.Suffix(object), kubeconfig: kubetest.Redirect(t, own, p.url(), p.certificate)}, p
 }
 
 func (s *kubeStore) settings(string) []string {

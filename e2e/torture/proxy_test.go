@@ -5,14 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"net/url"
 	"sync"
 	"testing"
 )
@@ -25,9 +23,10 @@ type match func(r *http.Request, body []byte) bool
 type proxy struct {
 	target  *httputil.ReverseProxy
 	address string
-	tls     *tls.Config // nil: plain HTTP
-	ca      []byte      // what a client checks it by, PEM
-	late    bool        // what was held goes on to the server though its client is gone
+	late    bool // what was held goes on to the server though its client is gone
+
+	tls         *tls.Config // nil: plain HTTP
+	certificate *x509.Certificate
 
 	mu     sync.Mutex
 	server *http.Server
@@ -36,38 +35,22 @@ type proxy struct {
 	answer func(http.ResponseWriter, *http.Request) // in place of the server's
 }
 
-// newProxy starts one. The server's certificate, if it has one, is checked by ca.
-func newProxy(t *testing.T, server string, ca []byte) *proxy {
+// newProxy starts one, with a certificate if it is to have one.
+func newProxy(t *testing.T, target *httputil.ReverseProxy, certified bool) *proxy {
 	t.Helper()
-	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{address: "127.0.0.1:0", target: httputil.NewSingleHostReverseProxy(target)}
+	p := &proxy{address: "127.0.0.1:0", target: target}
 	p.target.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if ca != nil {
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(ca)
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
-		p.certify()
+	if certified {
+		s := httptest.NewTLSServer(http.NotFoundHandler())
+		s.Close()
+		p.tls, p.certificate = &tls.Config{Certificates: s.TLS.Certificates}, s.Certificate()
 	}
-	p.target.Transport = transport
 	p.up(t)
 	t.Cleanup(func() {
 		p.heal()
 		p.down()
-		transport.CloseIdleConnections()
 	})
 	return p
-}
-
-// certify gives it a certificate: to an API server without one, a client sends no token.
-func (p *proxy) certify() {
-	s := httptest.NewTLSServer(http.NotFoundHandler())
-	defer s.Close()
-	p.tls = &tls.Config{Certificates: s.TLS.Certificates}
-	p.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
 // url is where the proxy is reached.

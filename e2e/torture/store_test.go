@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"testing"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -37,9 +39,21 @@ func (s servers) open(t *testing.T, c cell) (store, *proxy) {
 	sum := sha256.Sum256([]byte(t.Name()))
 	name := "c-" + hex.EncodeToString(sum[:6])
 	if c.backend == onHTTP {
-		return openHTTP(t, s.statesrv, name), newProxy(t, s.statesrv, nil)
+		return openHTTP(t, s.statesrv, name), newProxy(t, forward(t, s.statesrv), false)
 	}
 	return openKube(t, name)
+}
+
+// forward hands requests on to a server.
+func forward(t *testing.T, server string) *httputil.ReverseProxy {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport}
 }
 
 // lockInfo is the record of a run that died.
