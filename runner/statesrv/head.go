@@ -106,6 +106,9 @@ func (s *States) change(ctx context.Context, name string, ev *Event, decide func
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
 	unlock, err := s.names.lock(ctx, name)
 	if err != nil {
 		return nil, err

@@ -65,8 +65,12 @@ func (s *States) List(ctx context.Context, after string, limit int, keep func(na
 	return page, nil
 }
 
-// Ready returns nil if the store can be read, and is still where it was.
+// Ready returns nil if the store can be read, is still where it was, and is not known
+// to be unwritable.
 func (s *States) Ready(ctx context.Context) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	if _, _, err := s.loadRecord(ctx, "ready"); err != nil {
 		return err
 	}

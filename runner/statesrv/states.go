@@ -2,8 +2,10 @@ package statesrv
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
@@ -39,6 +41,8 @@ type States struct {
 	names keyedLock
 	heads headCache
 	trail trail
+	// unwritable is why nothing may be changed, nil or a nil error if it may.
+	unwritable atomic.Pointer[error]
 	// healed has, by name, the ID of a head whose events are all in the log.
 	healed sync.Map
 }
@@ -58,6 +62,17 @@ func NewStates(st store.Store, rules Rules) *States {
 	s.plain, _ = st.(store.Plain)
 	s.trail.write = s.writeFiles
 	return s
+}
+
+// SetUnwritable lets every change, and Ready, fail from now on for a reason, as that
+// the disk is full; nil ends that. Reads go on.
+func (s *States) SetUnwritable(why error) { s.unwritable.Store(&why) }
+
+func (s *States) writable() error {
+	if why := s.unwritable.Load(); why != nil && *why != nil {
+		return fmt.Errorf("the store cannot be written to, so states can only be read: %w", *why)
+	}
+	return nil
 }
 
 func (s *States) now() time.Time { return s.rules.Now().UTC() }

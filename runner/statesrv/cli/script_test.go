@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"address": address, "capture": capture, "eventually": eventually, "code": code, "until": until,
 			"appendline": appendLine, "envfile": envFile, "fetch": fetch, "answers": answers, "hangup": hangup, "certificates": certificates,
+			"disk": disk, "remount": remount, "fill": fill,
 		},
 	})
 }

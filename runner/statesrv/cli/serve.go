@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -18,7 +17,6 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/access"
 	"github.com/captf/captf-runner/runner/statesrv/metrics"
-	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/web"
 )
 
@@ -48,11 +46,13 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	}
 	defer closeStore()
 	opts.rules.Log, opts.rules.Observe = s.log, s.metrics.Event
-	states, err := prepare(ctx, st, opts.rules)
-	if err != nil {
+	states := statesrv.NewStates(st, opts.rules)
+	err = s.prepare(ctx, states, st)
+	if err != nil && !noRoom(err) {
 		return fmt.Errorf("store %s: %w", opts.store, err)
 	}
 	defer flush(states)
+	defer s.untilWritable(ctx, states, st, err)()
 	return s.run(ctx, states)
 }
 
@@ -178,30 +178,6 @@ func (s *server) reloaded(paths []string, err error) {
 		return
 	}
 	s.log.Info("reloaded", "files", paths)
-}
-
-// prepare proves the store and repairs what a crash has left in it.
-func prepare(ctx context.Context, st store.Store, rules statesrv.Rules) (*statesrv.States, error) {
-	states := statesrv.NewStates(st, rules)
-	findings, err := states.Repair(ctx)
-	for _, f := range findings {
-		level := slog.LevelInfo
-		switch {
-		case f.Damage:
-			level = slog.LevelError
-		case f.Kept:
-			level = slog.LevelWarn
-		}
-		rules.Log.Log(ctx, level, "start-up check", "state", f.State, "found", f.Text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	err = store.Prove(ctx, st)
-	if errors.Is(err, store.ErrUnproven) {
-		err = fmt.Errorf("%w; one lock could be granted twice, so nothing is served: take another --store", err)
-	}
-	return states, err
 }
 
 // writePort writes the port as a whole, so that whoever waits for the file never

@@ -28,6 +28,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
@@ -69,6 +71,9 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	users, err := root.OpenFile(usersFile, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, unix.EROFS) { // to read what is there
+		users, err = root.Open(usersFile)
+	}
 	if err != nil {
 		root.Close()
 		return nil, fmt.Errorf("open store %s: %w", path, err)

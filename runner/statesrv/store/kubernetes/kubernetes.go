@@ -24,10 +24,8 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -80,15 +78,9 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 	const reads = 3
 	for read := 1; ; read++ {
-		secret, err := s.secrets.Get(ctx, s.nameOf(key), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return store.Record{}, store.ErrNotFound
-		}
+		secret, err := s.secret(ctx, key)
 		if err != nil {
 			return store.Record{}, err
-		}
-		if secret.Annotations[keyAnnotation] != key {
-			return store.Record{}, fmt.Errorf("the Secret %s is of key %q: it was written by another program", secret.Name, secret.Annotations[keyAnnotation])
 		}
 		data, err := s.value(ctx, secret)
 		if apierrors.IsNotFound(err) && read < reads {
@@ -98,14 +90,34 @@ func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 	}
 }
 
-// Open implements store.Opener. The compressed value is read whole; it is not
-// expanded at once.
+// secret reads a record's Secret.
+func (s *Store) secret(ctx context.Context, key string) (*kube.Secret, error) {
+	secret, err := s.secrets.Get(ctx, s.nameOf(key), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, store.ErrNotFound
+	}
+	if err == nil && secret.Annotations[keyAnnotation] != key {
+		err = fmt.Errorf("the Secret %s is of key %q: it was written by another program", secret.Name, secret.Annotations[keyAnnotation])
+	}
+	return secret, err
+}
+
+// Open implements store.Opener. One part of the value is in memory at a time. A part
+// that is not there any more ends the stream with an error: who opens a record that
+// may be swapped reads it with Get.
 func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
-	rec, err := s.Get(ctx, key)
-	if err != nil {
+	if err := check(ctx, key); err != nil {
 		return store.Body{}, err
 	}
-	return store.Body{ReadCloser: io.NopCloser(bytes.NewReader(rec.Data)), Size: int64(len(rec.Data))}, nil
+	secret, err := s.secret(ctx, key)
+	if err != nil {
+		return store.Body{}, fmt.Errorf("open %s: %w", key, s.explain(err))
+	}
+	body, err := s.stream(ctx, secret)
+	if err != nil {
+		return store.Body{}, fmt.Errorf("open %s: %w", key, s.explain(err))
+	}
+	return body, nil
 }
 
 // Create implements store.Store. Package settle says what becomes of answers that

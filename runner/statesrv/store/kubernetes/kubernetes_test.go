@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -211,5 +212,63 @@ func TestNames(t *testing.T) {
 		if len(partName(name, rand.Text(), 9999)) > 253 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Contains(name, "--"+s.digest("key", key)) {
 			t.Errorf("%q is %s", key, name)
 		}
+	}
+}
+
+// A value is streamed: its parts are fetched while it is read, not before.
+func TestOpenStreams(t *testing.T) {
+	server := kubetest.Shared(t)
+	l, cluster := newLossy(t, server)
+	s, err := Open(Options{Namespace: server.Namespace(t), Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]byte, 5*partSize+1)
+	_, _ = rand.Read(want)
+	if _, err := s.Create(t.Context(), "k", want); err != nil {
+		t.Fatal(err)
+	}
+	l.read.Store(0)
+	body, err := s.Open(t.Context(), "k")
+	if err != nil || body.Size != int64(len(want)) {
+		t.Fatalf("open: %d bytes, %v", body.Size, err)
+	}
+	var got []byte
+	for _, gets := range []int64{2, 3, 4, 5, 6} { // the record and its first part, and so on
+		if n := l.read.Load(); n > gets {
+			t.Errorf("with %d bytes read there were %d GETs, want at most %d", len(got), n, gets)
+		}
+		next := make([]byte, partSize)
+		if _, err := io.ReadFull(body, next); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, next...)
+	}
+	rest, err := io.ReadAll(body)
+	if err != nil || !bytes.Equal(append(got, rest...), want) {
+		t.Errorf("streamed %d bytes, %v; want the %d that were stored", len(got)+len(rest), err, len(want))
+	}
+	if err := s.Remove(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A stream whose record is removed under it ends with an error, never as if it was whole.
+func TestOpenOfWhatIsRemoved(t *testing.T) {
+	s := place(t)().(*Store)
+	value := make([]byte, 4*partSize)
+	_, _ = rand.Read(value)
+	if _, err := s.Create(t.Context(), "k", value); err != nil {
+		t.Fatal(err)
+	}
+	body, err := s.Open(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(body); err == nil {
+		t.Errorf("%d bytes and no error", len(data))
 	}
 }

@@ -22,6 +22,7 @@ type lossy struct {
 	lose atomic.Int64 // how many answers are lost
 	cut  atomic.Bool  // the connection is cut, else the answer is 503
 	sent atomic.Int64 // writes that reached the server
+	read atomic.Int64 // requests that were no writes
 }
 
 func newLossy(t *testing.T, server *kubetest.Server) (*lossy, kube.Config) {
@@ -43,6 +44,7 @@ func newLossy(t *testing.T, server *kubetest.Server) (*lossy, kube.Config) {
 
 func (l *lossy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost && r.Method != http.MethodPut {
+		l.read.Add(1)
 		l.ReverseProxy.ServeHTTP(w, r)
 		return
 	}

@@ -12,6 +12,7 @@ const (
 	keyAnnotation   = "statesrv.captf.io/key"
 	writeAnnotation = "statesrv.captf.io/write" // the id of the write that made it
 	partsAnnotation = "statesrv.captf.io/parts" // ID.COUNT of the Secrets with the value
+	sizeAnnotation  = "statesrv.captf.io/size"  // bytes of the value, not compressed
 	ownerLabel      = "app.kubernetes.io/managed-by"
 	owner           = "statesrv"
 	partLabel       = "statesrv.captf.io/part-of" // the record of a part

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/settle"
 )
 
@@ -54,32 +55,70 @@ func encode(raw []byte) value {
 	return v
 }
 
-func decode(data map[string][]byte) ([]byte, error) {
-	if raw, ok := data[plainField]; ok {
-		return raw, nil
-	}
-	r, err := gzip.NewReader(bytes.NewReader(data[packedField]))
+// value returns the value of a record's Secret, and NotFound if a part is gone.
+func (s *Store) value(ctx context.Context, secret *kube.Secret) ([]byte, error) {
+	r, err := s.reader(ctx, secret)
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(r)
+	raw, err := io.ReadAll(r)
+	if err != nil && !apierrors.IsNotFound(err) {
+		err = fmt.Errorf("the Secret %s is damaged: %w", secret.Name, err)
+	}
+	return raw, err
 }
 
-// value returns the value of a record's Secret, and NotFound if a part is gone.
-func (s *Store) value(ctx context.Context, secret *kube.Secret) ([]byte, error) {
-	data := secret.Data
-	if parts := secret.Annotations[partsAnnotation]; parts != "" {
-		packed, err := s.join(ctx, secret.Name, parts)
-		if err != nil {
-			return nil, err
-		}
-		data = map[string][]byte{packedField: packed}
-	}
-	raw, err := decode(data)
+// stream is value without having all of it in memory.
+func (s *Store) stream(ctx context.Context, secret *kube.Secret) (store.Body, error) {
+	size, err := strconv.ParseInt(secret.Annotations[sizeAnnotation], 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("the Secret %s is damaged: %w", secret.Name, err)
+		return store.Body{}, fmt.Errorf("the Secret %s is damaged: annotation %s=%s", secret.Name, sizeAnnotation, secret.Annotations[sizeAnnotation])
 	}
-	return raw, nil
+	r, err := s.reader(ctx, secret)
+	return store.Body{ReadCloser: io.NopCloser(r), Size: size}, err
+}
+
+// reader expands the value of a record's Secret while it is read.
+func (s *Store) reader(ctx context.Context, secret *kube.Secret) (io.Reader, error) {
+	if raw, ok := secret.Data[plainField]; ok {
+		return bytes.NewReader(raw), nil
+	}
+	packed := &parts{rest: secret.Data[packedField]}
+	if text := secret.Annotations[partsAnnotation]; text != "" {
+		id, count, err := splitParts(text)
+		if err != nil {
+			return nil, fmt.Errorf("the Secret %s is damaged: annotation %s=%s", secret.Name, partsAnnotation, text)
+		}
+		packed.count = count
+		packed.get = func(number int) (*kube.Secret, error) {
+			return s.secrets.Get(ctx, partName(secret.Name, id, number), metav1.GetOptions{})
+		}
+	}
+	return gzip.NewReader(packed)
+}
+
+// parts reads a compressed value from its Secrets, one after another.
+type parts struct {
+	rest        []byte // of the part that was got last
+	next, count int
+	get         func(number int) (*kube.Secret, error)
+}
+
+func (p *parts) Read(b []byte) (int, error) {
+	for len(p.rest) == 0 {
+		if p.next == p.count {
+			return 0, io.EOF
+		}
+		part, err := p.get(p.next)
+		if err != nil {
+			return 0, err
+		}
+		p.rest = part.Data[packedField]
+		p.next++
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
 }
 
 // partsName is the value of the annotation that names the parts.
@@ -89,21 +128,10 @@ func partName(record, id string, number int) string {
 	return fmt.Sprintf("%s-%s-%d", record, strings.ToLower(id), number)
 }
 
-func (s *Store) join(ctx context.Context, record, parts string) ([]byte, error) {
-	id, text, _ := strings.Cut(parts, ".")
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return nil, fmt.Errorf("the Secret %s is damaged: annotation %s=%s", record, partsAnnotation, parts)
-	}
-	var packed []byte
-	for number := range count {
-		part, err := s.secrets.Get(ctx, partName(record, id, number), metav1.GetOptions{})
-		if err != nil {
-			return nil, err
-		}
-		packed = append(packed, part.Data[packedField]...)
-	}
-	return packed, nil
+func splitParts(text string) (id string, count int, err error) {
+	id, number, _ := strings.Cut(text, ".")
+	count, err = strconv.Atoi(number)
+	return id, count, err
 }
 
 // createParts stores the parts of a value. Their names have the write's id, so one

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -63,7 +64,7 @@ func (s server) Put(ctx context.Context, w settle.Write) (store.Revision, error)
 	secret := &kube.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: s.nameOf(w.Key), Labels: s.labels(w.Key),
-			Annotations: map[string]string{keyAnnotation: w.Key, writeAnnotation: w.ID},
+			Annotations: map[string]string{keyAnnotation: w.Key, writeAnnotation: w.ID, sizeAnnotation: strconv.Itoa(len(w.Data))},
 		},
 		Type: secretType, Data: s.value.data,
 	}
