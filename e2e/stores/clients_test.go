@@ -169,6 +169,10 @@ func (c *commands) verify(t *testing.T) {
 	if err != nil || st.Lock != nil || st.Current == nil || st.Current.Opaque != c.encrypted {
 		t.Errorf("status %+v, %v; want a current version, encrypted %v, and no lock", st, err, c.encrypted)
 	}
+	stored, err := pull(c.state.Pull(t.Context(), 0))
+	if err != nil || c.encrypted == strings.Contains(string(stored), "terraform_version") {
+		t.Errorf("encrypted %v, but stored as %s, %v", c.encrypted, stored, err)
+	}
 	page, err := c.state.Versions(t.Context(), 0, 1000)
 	if err != nil || len(page.Versions) < 8 {
 		t.Fatalf("%d versions, %v; want at least 8", len(page.Versions), err)

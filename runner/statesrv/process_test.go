@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
-	"github.com/captf/captf-runner/runner/statesrv/client"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
@@ -34,31 +33,13 @@ func rounds() int {
 	return 12
 }
 
-const (
-	workerVar  = "STATESRV_TEST_WORKER"  // the directory that a worker works on
-	breakerVar = "STATESRV_TEST_BREAKER" // the address of the state whose lock is broken
-)
+const workerVar = "STATESRV_TEST_WORKER" // the directory that a worker works on
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(workerVar); path != "" {
 		os.Exit(work(path))
 	}
-	if address := os.Getenv(breakerVar); address != "" {
-		os.Exit(breakLock(address))
-	}
 	os.Exit(m.Run())
-}
-
-func breakLock(address string) int {
-	s, err := client.NewState(address, client.Options{})
-	if err == nil {
-		_, err = s.ForceUnlock(context.Background(), statesrv.ForceUnlockRequest{Any: true})
-	}
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	return 0
 }
 
 // work takes the lock of one of a few states, writes a serial and unlocks, again

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -119,41 +118,6 @@ func onRuntimes(t *testing.T, test func(t *testing.T, name string)) {
 	}
 }
 
-var emptyResources = regexp.MustCompile(`"resources": ?\[\]`)
-
-// Every way to configure the backend's methods, with a lock required for each
-// write and credentials.
-func TestRuntimeMethods(t *testing.T) {
-	methods := map[string][]string{
-		"LOCK and UNLOCK": nil,
-		"POST and DELETE": {"TF_HTTP_LOCK_METHOD=POST", "TF_HTTP_UNLOCK_METHOD=DELETE"},
-		"PUT":             {"TF_HTTP_LOCK_METHOD=PUT", "TF_HTTP_UNLOCK_METHOD=DELETE", "TF_HTTP_UPDATE_METHOD=PUT"},
-	}
-	onRuntimes(t, func(t *testing.T, name string) {
-		states, url := serveMemory(t, statesrv.Rules{RequireLock: true}, statesrv.HandlerOptions{Auth: statesrv.NewOneUser("ann", "s3cret")})
-		for what, env := range methods {
-			state := strings.ReplaceAll(what, " ", "-")
-			address := url + "/states/" + state
-			env = append(env, "TF_HTTP_USERNAME=ann", "TF_HTTP_PASSWORD=s3cret")
-			if len(env) > 2 {
-				env = append(env, "TF_HTTP_LOCK_ADDRESS="+address+"/lock", "TF_HTTP_UNLOCK_ADDRESS="+address+"/lock")
-			}
-			r := newRoot(t, name, address, env...)
-			r.ok(t, apply("one")...)
-			r.ok(t, apply("two")...)
-			r.ok(t, "state", "rm", "terraform_data.x")
-			if out := r.ok(t, "state", "pull"); !emptyResources.MatchString(out) {
-				t.Errorf("%s: state pull gives %s", what, out)
-			}
-			st, err := states.Status(t.Context(), state)
-			if err != nil || st.Lock != nil || st.Versions < 3 {
-				t.Errorf("%s: status %+v, %v, want at least 3 versions and no lock", what, st, err)
-			}
-			wantHistory(t, states, state, st.Versions)
-		}
-	})
-}
-
 // 55, 56: a lock that is held makes a client wait for -lock-timeout, and its
 // message names the holder.
 func TestRuntimeWaitsForTheLock(t *testing.T) {
@@ -199,41 +163,6 @@ func refusals(t *testing.T, states *statesrv.States) int {
 		}
 	}
 	return n
-}
-
-// 28 and the promise of the lock: an apply whose lock is broken in the middle
-// cannot store its state; it keeps errored.tfstate, which can be pushed later.
-func TestRuntimeLosesItsLock(t *testing.T) {
-	onRuntimes(t, func(t *testing.T, name string) {
-		states, url := serveMemory(t, statesrv.Rules{RequireLock: true}, statesrv.HandlerOptions{})
-		r := newRoot(t, name, url+"/states/s")
-		r.ok(t, apply("one")...)
-		before, err := read(states.Read(t.Context(), "s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The module itself breaks the lock, as an administrator would.
-		breaker := fmt.Sprintf(`
-resource "terraform_data" "y" {
-  provisioner "local-exec" {
-    command     = %q
-    environment = { %s = "%s/states/s" }
-  }
-}
-`, os.Args[0], breakerVar, url)
-		if err := os.WriteFile(filepath.Join(r.dir, "y.tf"), []byte(breaker), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		r.refused(t, "409", apply("two")...)
-		if now, err := read(states.Read(t.Context(), "s")); now != before {
-			t.Errorf("the late write changed the state: %v\n%s", err, now)
-		}
-		r.ok(t, "state", "push", "errored.tfstate") // it takes the lock by itself
-		now, err := read(states.Read(t.Context(), "s"))
-		if err != nil || !strings.Contains(now, `"two"`) {
-			t.Errorf("after the push: %v\n%s", err, now)
-		}
-	})
 }
 
 // force-unlock of OpenTofu names the lock, that of Terraform does not.
@@ -302,34 +231,4 @@ func input(t *testing.T, r *root) string {
 		t.Fatalf("state pull: %v, %+v", err, state)
 	}
 	return state.Resources[0].Instances[0].Attributes.Input.Value
-}
-
-// OpenTofu's own encryption: stored as opaque, its order checked by the envelope.
-func TestRuntimeEncrypts(t *testing.T) {
-	states, url := serveMemory(t, statesrv.Rules{}, statesrv.HandlerOptions{})
-	r := newRoot(t, "tofu", url+"/states/s", `TF_ENCRYPTION=key_provider "pbkdf2" "k" {
-  passphrase = "correct-horse-battery-staple"
-}
-method "aes_gcm" "m" {
-  keys = key_provider.pbkdf2.k
-}
-state {
-  method   = method.aes_gcm.m
-  enforced = true
-}`)
-	r.ok(t, apply("one")...)
-	r.ok(t, apply("two")...)
-	page, err := states.Versions(t.Context(), "s", 0, 10)
-	if err != nil || len(page.Versions) < 2 {
-		t.Fatalf("%d versions, %v", len(page.Versions), err)
-	}
-	for _, v := range page.Versions {
-		if !v.Opaque || v.Lineage == "" {
-			t.Errorf("version %d: %+v, want it opaque with a lineage", v.Number, v)
-		}
-	}
-	stored, err := read(states.Read(t.Context(), "s"))
-	if err != nil || regexp.MustCompile(`two|terraform_data`).MatchString(stored) {
-		t.Errorf("stored in clear: %v\n%s", err, stored)
-	}
 }

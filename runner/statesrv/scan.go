@@ -172,7 +172,7 @@ func (s *scanner) digits() bool {
 func (s *scanner) text() bool {
 	s.i++
 	for {
-		s.plain()
+		s.i = plain(s.data, s.i)
 		switch c := s.next(); {
 		case c == '"':
 			s.i++
@@ -189,21 +189,20 @@ func (s *scanner) text() bool {
 	}
 }
 
-// plain goes on, eight bytes at a time, to the next one that is not an ordinary one
-// of a string: a quote, a backslash or one below a space. Short of it, it stops near
-// the end.
-func (s *scanner) plain() {
+// plain returns the index of the next byte from i on that is not an ordinary one of a
+// string: a quote, a backslash or one below a space. It looks at eight at a time, and
+// may stop short of it near the end.
+func plain(data []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for len(s.data)-s.i >= 8 {
-		x := binary.LittleEndian.Uint64(s.data[s.i:])
+	for ; len(data)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(data[i:])
 		quote, slash := x^(ones*'"'), x^(ones*'\\')
 		found := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops
 		if found != 0 { // its lowest bit is of the first such byte
-			s.i += bits.TrailingZeros64(found) / 8
-			return
+			return i + bits.TrailingZeros64(found)/8
 		}
-		s.i += 8
 	}
+	return i
 }
 
 func (s *scanner) escape() bool {
