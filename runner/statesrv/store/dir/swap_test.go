@@ -2,6 +2,7 @@ package dir
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -130,5 +131,32 @@ func TestSwapWithoutExchange(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".[st][pem]*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind %q, %v", left, err)
+	}
+}
+
+// Where names cannot be exchanged, a rename that fails leaves the old value.
+func TestRenameFails(t *testing.T) {
+	errDisk, fail := errors.New("disk says no"), true
+	s, file, rev := start(t, Options{Fault: func(step, _ string) error {
+		switch {
+		case step == "exchange":
+			return errNoExchange
+		case step == "rename" && fail:
+			return errDisk
+		}
+		return nil
+	}})
+	if _, err := s.Swap(t.Context(), "a/b", rev, []byte("1")); !errors.Is(err, errDisk) {
+		t.Errorf("error = %v, want the disk's", err)
+	}
+	if rec, err := s.Get(t.Context(), "a/b"); string(rec.Data) != "0" || rec.Revision != rev {
+		t.Errorf("after it the record is %q, %v; want the old one", rec.Data, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".tmp-*")); len(left) > 0 {
+		t.Errorf("left behind %q", left)
+	}
+	fail = false
+	if _, err := s.Swap(t.Context(), "a/b", rev, []byte("2")); err != nil {
+		t.Error(err)
 	}
 }
