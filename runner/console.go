@@ -3,11 +3,15 @@ package runner
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
 )
+
+// maxShown is the most that is printed of one line, in bytes.
+const maxShown = 16 << 10
 
 // console prints whole lines without secrets, and on a terminal a live line below them.
 type console struct {
@@ -30,7 +34,19 @@ func (c *console) Print(text string) {
 // safe takes out of a text the secrets, and what a terminal would obey. A secret may hold such characters, or be
 // whole only without them: both are looked for.
 func (c *console) safe(text string) string {
-	return c.redact.String(result.Plain(c.redact.String(text)))
+	text = c.redact.String(result.Plain(c.redact.String(text)))
+	if len(text) <= maxShown {
+		return text
+	}
+	var short strings.Builder
+	for line := range strings.Lines(text) {
+		line, end := strings.CutSuffix(line, "\n")
+		short.WriteString(result.Cut(line, maxShown))
+		if end {
+			short.WriteByte('\n')
+		}
+	}
+	return short.String()
 }
 
 // Live shows a line until the next Print or Live; empty removes it. It does nothing when there is no terminal.

@@ -183,7 +183,7 @@ func (r *run) prepareRuntime() error {
 	if err != nil {
 		return layoutf("%w: put tofu or terraform into the image, or name it with --bin", err)
 	}
-	r.rt.Inherited = r.work.inUse
+	r.rt.Inherited, r.rt.Outputs = r.work.inUse, r.opts.Local
 	r.res.Runtime.Command = r.rt.Command
 	r.save()
 	return nil

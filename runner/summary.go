@@ -15,6 +15,9 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
+// shownValue is the most that is shown of the value of an output, in bytes. The state has all of it.
+const shownValue = 400
+
 // shownVersions is how many versions of the state a local run lists.
 const shownVersions = 5
 
@@ -111,6 +114,6 @@ func (r *run) printOutputs(w io.Writer) {
 		} else if json.Unmarshal(r.outputs[name].Value, &text) == nil {
 			value = text
 		}
-		fmt.Fprintln(w, r.redact.String(fmt.Sprintf("output %s = %s", name, value)))
+		fmt.Fprintf(w, "output %s = %s\n", name, result.Cut(result.Plain(r.redact.String(value)), shownValue))
 	}
 }

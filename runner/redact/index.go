@@ -15,6 +15,7 @@ type head [headSize]byte
 type index struct {
 	pairs  [1 << 16 / 64]uint64 // a bit for the first two bytes of each pattern
 	byHead map[head][]string    // longest first
+	most   int                  // length of the longest of all
 }
 
 func (x *index) add(pattern string) {
@@ -37,8 +38,34 @@ func (x *index) add(pattern string) {
 		return
 	}
 	x.byHead[h] = slices.Insert(x.byHead[h], at, pattern)
+	x.most = max(x.most, len(pattern))
 	word, bit := pair(pattern)
 	x.pairs[word] |= bit
+}
+
+// withoutStart returns s without ends of it that are the start of a pattern.
+func (x *index) withoutStart(s string) string {
+	for i := max(0, len(s)-x.most); i < len(s); i++ {
+		if x.starts(s[i:]) {
+			return x.withoutStart(s[:i]) // it may have been the end of another pattern
+		}
+	}
+	return s
+}
+
+// starts reports whether a pattern starts with s and is longer.
+func (x *index) starts(s string) bool {
+	if len(s) < headSize {
+		for h := range x.byHead {
+			if strings.HasPrefix(string(h[:]), s) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(x.byHead[head([]byte(s[:headSize]))], func(pattern string) bool {
+		return len(pattern) > len(s) && strings.HasPrefix(pattern, s)
+	})
 }
 
 // longest returns the length of the longest pattern that s starts with, 0 if there is none.

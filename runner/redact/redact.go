@@ -8,7 +8,7 @@
 // # Limits
 //
 // Text must come in whole pieces: a secret that is split over two calls of String is seen in
-// neither, so callers redact whole lines. A runtime breaks the lines of its human output at
+// neither, so callers redact whole lines, and mark those that were cut. A runtime breaks the lines of its human output at
 // spaces; its -json output, which the runner reads, has them whole.
 //
 // A value of fewer than [MinLength] characters, not counting space around it, and the words true, false and null, are never
@@ -24,6 +24,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // Placeholder stands for a secret in redacted text.
@@ -60,9 +62,18 @@ func (r *Redactor) Add(values ...string) {
 // String returns s with every occurrence of every known value replaced by [Placeholder]. Where
 // two values overlap, one placeholder stands for both, so that no end of either is left over.
 // Redacting a text twice is the same as once, unless a value holds a parenthesis of the placeholder.
+//
+// Of a line that ends with [result.LineCut] the rest is missing: an end that may be the start of a value is taken away.
 func (r *Redactor) String(s string) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	if strings.Contains(s, result.LineCut) {
+		parts := strings.Split(s, result.LineCut)
+		for i := range len(parts) - 1 {
+			parts[i] = r.known.withoutStart(parts[i])
+		}
+		s = strings.Join(parts, result.LineCut)
+	}
 	return r.known.replace(s)
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 func redactor(values ...string) *Redactor {
@@ -39,6 +41,12 @@ func TestString(t *testing.T) {
 		{"invalid UTF-8", []string{"\xff\xfe\xfd\xfc"}, "a\xff\xfe\xfd\xfcb", "a(sensitive)b"},
 		{"shorter when normalised", []string{"\u03b1\u0313\u0300\u0345"}, "a \u03b1\u0313\u0300\u0345 b", "a (sensitive) b"},
 		{"part of the placeholder", []string{"sensitive"}, "sensitive (sensitive)", "(sensitive) (sensitive)"},
+
+		{"start of one at a cut", []string{"s3cr3t"}, "a s3cr" + result.LineCut, "a " + result.LineCut},
+		{"first character at a cut", []string{"s3cr3t"}, "as" + result.LineCut, "a" + result.LineCut},
+		{"whole one at a cut", []string{"s3cr3t"}, "s3cr3t" + result.LineCut, "(sensitive)" + result.LineCut},
+		{"the end of one starts another", []string{"s3cr3t", "token"}, "a s3cr3t" + result.LineCut, "a " + result.LineCut},
+		{"start of one at the second cut", []string{"s3cr3t"}, "a" + result.LineCut + "\nb s3c" + result.LineCut + "\n", "a" + result.LineCut + "\nb " + result.LineCut + "\n"},
 
 		{"each line", []string{"first line\nsecond line\n"}, "> second line\n> first line", "> (sensitive)\n> (sensitive)"},
 		{"line with another indentation", []string{"{\r\n  \"k\": 12345\r\n}"}, "      \"k\": 12345", "      (sensitive)"},

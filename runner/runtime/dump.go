@@ -22,7 +22,7 @@ func (d *dump) take(line []byte) bool {
 		return false
 	}
 	d.inside = true
-	if len(d.document) < maxDump {
+	if len(d.document) < maxWhole {
 		d.document = append(append(d.document, line...), '\n')
 	}
 	if string(line) == "}" {

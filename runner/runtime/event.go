@@ -1,11 +1,15 @@
 package runtime
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // Event is one line of a runtime's -json output. terraform-json has no types for the lines of plan and
@@ -98,10 +102,39 @@ func (e Event) Starts() bool { return e.Type == applyStart }
 // ParseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
 // configuration, a crash, output of a wrapper): those are not ok, and text.
 func ParseEvent(line []byte) (e Event, ok bool) {
+	if start, cut := bytes.CutSuffix(line, []byte(result.LineCut)); cut && bytes.HasPrefix(start, []byte(`{"@level":`)) {
+		return startOfEvent(start), true
+	}
 	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &e) != nil {
 		return Event{}, false
 	}
 	return e, e.Message != "" || e.Type != "" || e.Diagnostic != nil
+}
+
+// startOfEvent makes an event of the start of one that was too long to be kept whole: its level and its message, which
+// come first. The rest of it would be no text for a person.
+func startOfEvent(start []byte) Event {
+	fields, tokens := map[string]string{}, json.NewDecoder(bytes.NewReader(start))
+	_, _ = tokens.Token() // the brace
+	for {
+		key, errKey := tokens.Token()
+		value, errValue := tokens.Token()
+		name, isName := key.(string)
+		text, isText := value.(string)
+		if errKey != nil || errValue != nil || !isName || !isText {
+			break
+		}
+		fields[name] = text
+	}
+	e := Event{Level: fields["@level"], Message: cmp.Or(fields["@message"], "an event") + result.LineCut}
+	switch {
+	case strings.HasPrefix(e.Message, "Outputs: "):
+		e.Type = "outputs"
+	case e.Level == "error":
+		e.Type = diagnostic
+		e.Diagnostic = &tfjson.Diagnostic{Severity: tfjson.DiagnosticSeverityError, Summary: strings.TrimPrefix(e.Message, "Error: ")}
+	}
+	return e
 }
 
 // quiet are the lines that would only make a log longer: the readable text has their sum in another line.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 func TestOutput(t *testing.T) {
@@ -56,6 +58,44 @@ func TestOutput(t *testing.T) {
 		t.Errorf("tail (-want +got):\n%s", diff)
 	}
 }
+
+// What is left of an event that was too long is read as far as a person needs it, and its JSON is never text.
+func TestStartOfEvent(t *testing.T) {
+	long := strings.Repeat("x", maxLine)
+	for name, row := range map[string]struct{ line, text, tail string }{
+		"outputs":         {`{"@level":"info","@message":"Outputs: 2","@module":"tofu.ui","outputs":{"a":{"value":"` + long, "", ""},
+		"an error":        {`{"@level":"error","@message":"Error: no room","diagnostic":{"severity":"error","detail":"` + long, "Error: no room", "no room"},
+		"a warning":       {`{"@level":"warn","@message":"Warning: old","diagnostic":{"severity":"warning","detail":"` + long, "Warning: old", ""},
+		"a long message":  {`{"@level":"info","@message":"` + long, "an event", ""},
+		"not of the kind": {`{"mine": "` + long, `{"mine": "` + long[:maxLine-10], `{"mine": "` + long[:maxText/4-10]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var shown []string
+			r := reader{sink: collect{&shown}, output: &Output{}}
+			lines := NewLines(r.line)
+			_, _ = lines.Write([]byte(row.line + "\n"))
+			want := []string{row.text + result.LineCut}
+			if row.text == "" {
+				want = []string{""}
+			}
+			if diff := cmp.Diff(want, shown); diff != "" {
+				t.Errorf("shown (-want +got):\n%.400s", diff)
+			}
+			if row.tail != "" {
+				row.tail += result.LineCut
+			}
+			if got := r.output.Tail(); got != row.tail {
+				t.Errorf("tail %.200q, want %.200q", got, row.tail)
+			}
+		})
+	}
+}
+
+// collect is a Sink that keeps what a log would show.
+type collect struct{ shown *[]string }
+
+func (c collect) Event(e Event, _ *Output) { *c.shown = append(*c.shown, e.Text()) }
+func (c collect) Text(line string)         { *c.shown = append(*c.shown, line) }
 
 func TestTailOfReadableOutput(t *testing.T) {
 	out := TextOutput("Initializing the backend...\n\nError: Invalid backend\n\nThe argument \"adress\"\nis not expected.\n\nError: And another\n")

@@ -1,36 +1,43 @@
 package runtime
 
-import "bytes"
+import (
+	"bytes"
 
-// maxLine bounds what is kept of one line of output. A longer one is handed on nearly up to here and
-// then marked: it is never a reason to stop reading, and never grows the runner. maxDump is the bound for
-// the one line that must not be cut: the state that a runtime prints when it cannot save it anywhere.
-const (
-	maxLine = 1 << 20
-	maxDump = 256 << 20
+	"github.com/captf/captf-runner/runner/result"
 )
 
-// dumpMessage is how that line begins; its keys are sorted, so the state follows.
-var dumpMessage = []byte(`"@message":"Emergency state dump"`)
+// maxLine bounds what is kept of one line of output, in bytes. A longer one is handed on up to here and ends with
+// [result.LineCut]: it is never a reason to stop reading, and never grows the runner. maxWhole is the bound for an event
+// that must not be cut.
+const (
+	maxLine  = 1 << 20
+	maxWhole = 256 << 20
+)
 
-// dumpWithin is how far into the line the message is looked for.
-const dumpWithin = 256
+// The messages of the events that may have any size. The keys of an event are sorted: its message comes before what is
+// long in it.
+const (
+	dumpMessage    = `"@message":"Emergency state dump"` // the state that a runtime can save nowhere
+	outputsMessage = `"@message":"Outputs: `
+)
 
-// cutMargin is how much of the end of a cut line is not handed on: half a secret would not be known for one.
-const cutMargin = 16 << 10
-
-var cutMark = []byte(" … (line cut)")
+// messageWithin is how far into a line its message is looked for, in bytes.
+const messageWithin = 256
 
 // Lines is a writer that hands on whole lines, without their line ends. It is not safe for
 // concurrent use: give each stream its own.
 type Lines struct {
 	each    func(line []byte)
+	whole   []string
 	pending []byte
 	cut     bool
 }
 
-// NewLines calls each for every line. The slice is valid during the call only.
-func NewLines(each func(line []byte)) *Lines { return &Lines{each: each} }
+// NewLines calls each for every line. The slice is valid during the call only. A line with one of the texts of whole
+// in its beginning is kept whole, like a printed state.
+func NewLines(each func(line []byte), whole ...string) *Lines {
+	return &Lines{each: each, whole: append(whole, dumpMessage)}
+}
 
 // Write never fails.
 func (l *Lines) Write(p []byte) (int, error) {
@@ -48,7 +55,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 }
 
 func (l *Lines) keep(p []byte) {
-	if start := min(dumpWithin-len(l.pending), len(p)); start > 0 { // the limit depends on it
+	if start := min(messageWithin-len(l.pending), len(p)); start > 0 { // the limit depends on it
 		l.pending, p = append(l.pending, p[:start]...), p[start:]
 	}
 	if room := l.limit() - len(l.pending); len(p) > room {
@@ -58,8 +65,13 @@ func (l *Lines) keep(p []byte) {
 }
 
 func (l *Lines) limit() int {
-	if len(l.pending) >= dumpWithin && bytes.Contains(l.pending[:dumpWithin], dumpMessage) {
-		return maxDump
+	if len(l.pending) < messageWithin {
+		return maxLine
+	}
+	for _, text := range l.whole {
+		if bytes.Contains(l.pending[:messageWithin], []byte(text)) {
+			return maxWhole
+		}
 	}
 	return maxLine
 }
@@ -73,7 +85,7 @@ func (l *Lines) Flush() {
 
 func (l *Lines) emit() {
 	if l.cut {
-		l.pending = append(l.pending[:len(l.pending)-cutMargin], cutMark...)
+		l.pending = append(l.pending, result.LineCut...)
 	}
 	l.each(bytes.TrimSuffix(l.pending, []byte("\r")))
 	l.pending, l.cut = l.pending[:0], false

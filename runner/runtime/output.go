@@ -1,12 +1,15 @@
 package runtime
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 const (
@@ -214,7 +217,7 @@ type textBuffer struct {
 
 func (b *textBuffer) add(line []byte) {
 	if len(line) > maxText/4 {
-		line = line[:maxText/4]
+		line = append(line[:maxText/4:maxText/4], result.LineCut...)
 	}
 	if len(b.head)+len(line) < maxText && !b.cut {
 		b.head = append(append(b.head, line...), '\n')
@@ -223,7 +226,8 @@ func (b *textBuffer) add(line []byte) {
 	b.cut = true
 	b.tail = append(append(b.tail, line...), '\n')
 	if len(b.tail) > 2*maxText {
-		b.tail = append(b.tail[:0], b.tail[len(b.tail)-maxText:]...)
+		_, whole, _ := bytes.Cut(b.tail[len(b.tail)-maxText:], []byte("\n")) // half a secret would not be known for one
+		b.tail = append(b.tail[:0], whole...)
 	}
 }
 

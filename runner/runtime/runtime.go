@@ -25,6 +25,9 @@ type Runtime struct {
 	Env     Environ
 	Stop    *Stop
 
+	// Outputs says that somebody reads [Output.Outputs]: the event with them is then kept whole, however long it is.
+	Outputs bool
+
 	// Inherited is what every process of a step has open besides its streams, see [Process].
 	Inherited *os.File
 
@@ -74,6 +77,9 @@ func (r *Runtime) Run(ctx context.Context, args []string, sink Sink) (Exit, *Out
 // RunInput is Run for a command that reads its standard input.
 func (r *Runtime) RunInput(ctx context.Context, args []string, input io.Reader, sink Sink) (Exit, *Output, error) {
 	reader := &reader{sink: sink, output: &Output{}}
+	if r.Outputs {
+		reader.whole = []string{outputsMessage}
+	}
 	stdout, stderr := reader.stream(), reader.stream()
 	p := Process{
 		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
@@ -99,6 +105,7 @@ type reader struct {
 	mu     sync.Mutex
 	sink   Sink
 	output *Output
+	whole  []string // the messages of events that somebody needs whole
 }
 
 // stream is one of the two.
@@ -113,7 +120,7 @@ func (r *reader) stream() stream {
 		if !d.take(line) {
 			r.line(line)
 		}
-	})}
+	}, r.whole...)}
 }
 
 func (s stream) flush() {
