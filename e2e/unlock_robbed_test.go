@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/result"
+)
+
+// TestRobbed force-unlocks a run that is alive, and takes its lock: it saves its state and says that it lost its
+// lock. The lock of the other is left alone, although it is younger than the run.
+func TestRobbed(t *testing.T) {
+	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
+		f.must(t, 0, "apply")
+		f.write(t, "slow_override.tf", "resource \"probe_file\" \"first\" {\n  delay = \"3s\"\n}\n")
+		f.variables(t, map[string]string{"content": `"two"`})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for k.holder(t) == "" && t.Context().Err() == nil {
+				time.Sleep(20 * time.Millisecond)
+			}
+			k.edit(t, func(lease *coordinationv1.Lease) {
+				*lease.Spec.HolderIdentity = otherID
+				now := time.Now().UTC().Add(time.Minute).Format(time.RFC3339Nano)
+				lease.Annotations[lock.InfoAnnotation] = strings.Replace(lockBody(otherID, other), "2026-01-02T03:04:05.678Z", now, 1)
+			})
+		}()
+		o := f.must(t, result.ExitFailed, "apply")
+		<-done
+		r := o.result
+		if r.Error.Reason != result.ReasonLockLost || r.State == nil || r.State.Saved != result.SavedNormally || r.Lock.ID != otherID {
+			t.Errorf("want a lost lock, a saved state and the new holder\n%s", o)
+		}
+		if id := k.holder(t); id != otherID {
+			t.Errorf("the new holder's lock is now held by %q", id)
+		}
+	})
+}
+
+// edit changes the Lease by hand.
+func (k *kubernetes) edit(t *testing.T, change func(*coordinationv1.Lease)) {
+	lease := k.lease(t)
+	change(lease)
+	if _, err := k.server.Clientset().CoordinationV1().Leases(k.object.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+		t.Error(err)
+	}
+}
