@@ -22,7 +22,8 @@ func TestReasonOfServerFaults(t *testing.T) {
 	}{
 		{"reading fails", when(readsState, fails), result.ExitRetry, result.ReasonBackend, "init"},
 		{"reading is cut off", when(readsState, cut), result.ExitRetry, result.ReasonBackend, "init"},
-		{"reading is denied", when(readsState, denied), result.ExitFailed, result.ReasonConfig, "init"},
+		{"reading is denied", when(readsState, denied), result.ExitFailed, result.ReasonCredentials, "init"},
+		{"locking is denied", when(locks, denied), result.ExitFailed, result.ReasonCredentials, "apply"},
 		{"locking fails", when(locks, fails), result.ExitRetry, result.ReasonBackend, "apply"},
 		{"locking is cut off", when(locks, cut), result.ExitRetry, result.ReasonBackend, "apply"},
 	}

@@ -30,6 +30,7 @@ type failure struct {
 	err       error  // for the log: what happened, to which object, what to do
 	tail      string // what the runtime reported; empty: err's own text
 	resources []result.ErrorResource
+	unsaved   bool // the runtime could not save its state
 }
 
 func (f *failure) Error() string {
@@ -54,7 +55,11 @@ func asFailure(err error, stop *runtime.Stop) *failure {
 	case stop.Cause() != nil || errors.Is(err, context.Canceled):
 		return interrupted(stop, "", "the run was asked to stop")
 	}
-	return &failure{kind: result.KindStep, reason: result.ReasonConfig, err: err}
+	f = &failure{kind: result.KindStep, reason: result.ReasonConfig, err: err}
+	if isDiskFull(err) {
+		f.reason = result.ReasonDisk
+	}
+	return f
 }
 
 func interrupted(stop *runtime.Stop, step, what string) *failure {
@@ -83,7 +88,7 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
 		class = runtime.FailureLocked // it waited longer than it was told to
 	}
-	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail()}
+	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
 	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, advice[class])
 	if exit.Signal != 0 {
 		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, advice[class])
@@ -113,14 +118,16 @@ func failedResources(out *runtime.Output) []result.ErrorResource {
 
 // advice is the way out of each class of failure.
 var advice = map[runtime.Failure]string{
-	runtime.FailureConfig:     "correct the module or its inputs",
-	runtime.FailureProvider:   "a provider refused or failed, see its message",
-	runtime.FailureLocked:     "another run holds the lock, try again when it is free",
-	runtime.FailureLockLost:   "somebody released the lock of this run while it was working; its state was saved",
-	runtime.FailureRBAC:       "grant the ServiceAccount the verb and resource that the message names",
+	runtime.FailureConfig:   "correct the module or its inputs",
+	runtime.FailureProvider: "a provider refused or failed, see its message",
+	runtime.FailureLocked:   "another run holds the lock, try again when it is free",
+	runtime.FailureLockLost: "somebody released the lock of this run while it was working; its state was saved",
+	runtime.FailureRBAC:     "grant the ServiceAccount the verb and resource that the message names",
+	runtime.FailureCredentials: "the state server refused the user or the password, " +
+		"correct username and password of --backend-config or CAPTF_BACKEND_CONFIG, or what this user may do there",
 	runtime.FailureRegistry:   "a registry did not answer, try again later",
 	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
-	runtime.FailureStateWrite: "the state could not be saved, push errored.tfstate",
+	runtime.FailureStateWrite: "the state could not be saved where it belongs",
 	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
 	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",
 }

@@ -33,6 +33,8 @@ const (
 	ReasonLockLost Reason = "lock-lost"
 	// ReasonRBAC: the API server forbade a request.
 	ReasonRBAC Reason = "rbac"
+	// ReasonCredentials: the state server refused the user name and the password, or this user.
+	ReasonCredentials Reason = "credentials"
 	// ReasonRegistry: a registry did not answer, or answered with a fault of its own.
 	ReasonRegistry Reason = "registry"
 	// ReasonBackend: the backend or the API server cannot be reached.

@@ -70,13 +70,14 @@ const (
 	changeSummary    = "change_summary"
 	diagnostic       = "diagnostic"
 	plannedChange    = "planned_change"
+	resourceDrift    = "resource_drift"
 	stateLockAcquire = "state_lock_acquire"
 )
 
 // HoldsLock tells whether only a step that has the state's lock prints such a line.
 func (e Event) HoldsLock() bool {
 	switch e.Type {
-	case "refresh_start", "resource_drift", plannedChange, applyStart:
+	case "refresh_start", resourceDrift, plannedChange, applyStart:
 		return true
 	}
 	return false

@@ -14,16 +14,17 @@ type Failure string
 
 // The classes, and who has to do something about each.
 const (
-	FailureConfig     Failure = "config"      // the author of the module or its inputs
-	FailureProvider   Failure = "provider"    // a provider refused or failed; the infrastructure's owner
-	FailureLocked     Failure = "locked"      // nobody: another run holds the lock
-	FailureLockLost   Failure = "lock-lost"   // whoever force-unlocked a running apply
-	FailureRBAC       Failure = "rbac"        // whoever grants the ServiceAccount its rights
-	FailureRegistry   Failure = "registry"    // nobody: the registry did not answer well
-	FailureBackend    Failure = "backend"     // nobody: where the state lives could not be reached
-	FailureStateWrite Failure = "state-write" // an operator: the state could not be saved
-	FailureKilled     Failure = "killed"      // the memory limit, probably
-	FailureDisk       Failure = "disk"        // the size of the workdir
+	FailureConfig      Failure = "config"      // the author of the module or its inputs
+	FailureProvider    Failure = "provider"    // a provider refused or failed; the infrastructure's owner
+	FailureLocked      Failure = "locked"      // nobody: another run holds the lock
+	FailureLockLost    Failure = "lock-lost"   // whoever force-unlocked a running apply
+	FailureRBAC        Failure = "rbac"        // whoever grants the ServiceAccount its rights
+	FailureCredentials Failure = "credentials" // whoever gives the run its user name and password for the state server
+	FailureRegistry    Failure = "registry"    // nobody: the registry did not answer well
+	FailureBackend     Failure = "backend"     // nobody: where the state lives could not be reached
+	FailureStateWrite  Failure = "state-write" // an operator: the state could not be saved
+	FailureKilled      Failure = "killed"      // the memory limit, probably
+	FailureDisk        Failure = "disk"        // the size of the workdir
 )
 
 // printed matches a message as a runtime prints it. It wraps the lines of its readable text, so any space
@@ -43,6 +44,7 @@ var texts = []struct {
 	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
 	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
 	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
+	{FailureCredentials, printed(`HTTP remote state endpoint (requires|invalid) auth|HTTP error: 40[13]\b|Unexpected HTTP response code 40[13]\b`)},
 	// Both runtimes lock their data directory, too.
 	{FailureDisk, printed(`(?s)Error acquiring the state lock.*` + diskFull)},
 	{FailureBackend, printed(`(?s)Error acquiring the state lock.*` + unreachable + `|Error releasing the state lock`)},

@@ -45,6 +45,8 @@ type Output struct {
 	Planned []Change
 	// Outputs are the root outputs that an apply reported.
 	Outputs map[string]Value
+	// Drifted are the addresses that a refresh found changed or gone, with the action that was missed: update or delete.
+	Drifted map[string]string
 	// Changes are the changes to resources that were started, in that order. A runtime saves its state
 	// every 20 s and at its end: if it does not get there, none of them may be in a state.
 	Changes []Started
@@ -100,6 +102,13 @@ func (o *Output) event(e Event) {
 	case plannedChange:
 		if e.Change != nil {
 			o.Planned = append(o.Planned, *e.Change)
+		}
+	case resourceDrift:
+		if e.Change != nil {
+			if o.Drifted == nil {
+				o.Drifted = map[string]string{}
+			}
+			o.Drifted[e.Change.Resource.Addr] = e.Change.Action
 		}
 	case "outputs":
 		o.Outputs = e.Outputs
