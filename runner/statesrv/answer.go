@@ -55,6 +55,7 @@ func (h *handler) fault(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if !errors.Is(err, context.Canceled) {
 		h.log.Error("fault", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)
+		h.onFault(err)
 	}
 	writeError(w, status, err.Error())
 }

@@ -18,6 +18,8 @@ type HandlerOptions struct {
 	MaxBody int64
 	// Log gets faults; nil discards them.
 	Log *slog.Logger
+	// OnFault is told of every fault of the store that a request was answered with; it has to be quick. nil means nobody.
+	OnFault func(error)
 	// OnRequest is told of every request once it is answered; it has to be quick.
 	// nil means nobody.
 	OnRequest func(RequestRecord)
@@ -43,6 +45,9 @@ func NewHandler(states *States, opts HandlerOptions) http.Handler {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	if h.onFault = opts.OnFault; h.onFault == nil {
+		h.onFault = func(error) {}
+	}
 	return Record(explainErrors(cleanPaths(h.routes())), opts.OnRequest)
 }
 
@@ -51,6 +56,7 @@ type handler struct {
 	auth    Authenticator
 	maxBody int64
 	log     *slog.Logger
+	onFault func(error)
 	uploads uploads
 	large   turns
 	buffers buffers
