@@ -55,13 +55,19 @@ func TestFullDisk(t *testing.T) {
 	}
 	const full = "no space left on device"
 	testBad(t,
-		badConfig("no room for the root", more("--workdir", "DIR/disk/work"), "workdir", "/disk/work/root/main.tf", full).
+		onFullDisk("no room for the root", "workdir", "/disk/work/root/main.tf", full).
 			with(onDisk(func(t *testing.T, f *fixture, _ disk) {
 				f.write(t, "main.tf", "# "+strings.Repeat("x", 512<<10))
 			})),
-		badConfig("no room at all", more("--workdir", "DIR/disk/work"), "workdir", "/disk/work", full, "--workdir").
+		onFullDisk("no room at all", "workdir", "/disk/work", full, "--workdir").
 			with(onDisk(func(t *testing.T, _ *fixture, d disk) { d.fill(t) })),
 	)
+}
+
+func onFullDisk(name string, says ...string) bad {
+	b := badConfig(name, more("--workdir", "DIR/disk/work"), says...)
+	b.reason = result.ReasonDisk
+	return b
 }
 
 // The disk fills up while the runtime works: init cannot keep what it found, and the result tells.

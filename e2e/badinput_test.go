@@ -39,6 +39,8 @@ func TestBadModuleAndConfig(t *testing.T) {
 		}),
 		badUsage("variables file missing", more("--var-file", "DIR/nowhere.tfvars"), "--var-file", "/nowhere.tfvars", gone),
 		badLayout("providers is a file", more("--providers", "DIR/config/main.tf"), "providers", "/config/main.tf", "no directory", "--providers"),
+		badUsage("providers missing", more("--providers", "DIR/nowhere"), "--providers", "/nowhere", gone, "leave the flag out"),
+		badUsage("providers is no mirror", more("--providers", "DIR/files"), "--providers", "/files", "no filesystem mirror"),
 		badConfig("workdir below a file", more("--workdir", "DIR/config/main.tf/work"), "/config/main.tf", notDir, "--workdir"),
 		badConfig("workdir is a file", more("--workdir", "DIR/config/main.tf"), "/config/main.tf", notDir, "--workdir"),
 		badConfig("workdir where nothing can be made", more("--workdir", "/proc/captf"), "/proc/captf", gone, "--workdir"),

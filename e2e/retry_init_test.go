@@ -57,7 +57,7 @@ func TestRegistryDecidesAboutRetries(t *testing.T) {
 			eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 				f := newFixture(t, runtime, newHTTP)
 				asked := f.registry(t, row.status)
-				o := f.must(t, row.code, "apply", "--providers", f.dir+"/no-mirror", "--init-retries", "1")
+				o := f.must(t, row.code, "apply", "--providers", "", "--init-retries", "1")
 				if e := o.result.Error; e.Kind != result.KindStep || e.Reason != row.reason || e.Step != "init" {
 					t.Errorf("error = %+v, want %s in init\n%s", e, row.reason, o)
 				}

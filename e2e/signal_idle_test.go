@@ -115,7 +115,7 @@ func TestSignalInInit(t *testing.T) {
 		registry := newSilent(t)
 		_, port, _ := net.SplitHostPort(registry.address())
 		f.write(t, "main.tf", strings.ReplaceAll(rootModule, "example.test/", "localhost:"+port+"/"))
-		l := f.start(t, "apply", "--providers", f.dir+"/no-mirror")
+		l := f.start(t, "apply", "--providers", "")
 		<-registry.taken
 		l.signal(t, syscall.SIGTERM)
 		o := l.finish(t)

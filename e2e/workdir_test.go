@@ -1,10 +1,7 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -22,7 +19,7 @@ func TestWorkdirInUse(t *testing.T) {
 	gate := f.gated(t)
 
 	on := []string{"--backend-config", "address=http://127.0.0.1:9/states/x"}
-	first := f.begin(t, "apply", append(on, "--result", filepath.Join(f.dir, "first.json"))...)
+	first := f.start(t, "apply", append(on, "--result", filepath.Join(f.dir, "first.json"))...)
 	gate.entered(t)
 
 	second := f.must(t, 2, "apply", on...)
@@ -36,7 +33,7 @@ func TestWorkdirInUse(t *testing.T) {
 	}
 
 	gate.open(t)
-	_ = first.Wait() // the stub fails
+	<-first.ended // the stub fails
 	if third := f.run(t, "apply", on...); third.code == 2 {
 		t.Errorf("the directory is still in use after the run that had it\n%s", third)
 	}
@@ -46,14 +43,14 @@ func TestSecondLocalRunWorksBeside(t *testing.T) {
 	f := newFixture(t, tools.Runtimes(t)[0], backends["local"])
 	real := f.runtime.Path
 	gate := f.gated(t)
-	first := f.begin(t, "plan", "--result", filepath.Join(f.dir, "first.json"))
+	first := f.start(t, "plan", "--result", filepath.Join(f.dir, "first.json"))
 	gate.entered(t)
 
 	f.runtime.Path = real
 	f.must(t, 0, "apply")
 	gate.open(t)
-	_ = first.Wait()
-	if left, _ := filepath.Glob(filepath.Join(f.dir, "work.*")); len(left) > 0 {
+	<-first.ended
+	if left, _ := filepath.Glob(filepath.Join(f.dir, "work~*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }
@@ -64,26 +61,6 @@ func TestDeepWorkdir(t *testing.T) {
 		f := newFixture(t, runtime, newHTTP)
 		f.must(t, 0, "apply", "--workdir", filepath.Join(f.dir, strings.Repeat("deep/", 20)))
 	})
-}
-
-// begin starts a run that goes on while the test does something else.
-func (f *fixture) begin(t *testing.T, op string, flags ...string) *exec.Cmd {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), f.timeout)
-	cmd := f.command(ctx, op, flags...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("the run in the background:\n%s", output.String())
-		}
-	})
-	return cmd
 }
 
 // gate is a stub runtime that says when it was started, and fails once the gate is open.
@@ -117,6 +94,73 @@ func (g gate) open(t *testing.T) {
 	if err := os.WriteFile(g.out, []byte("go\n"), 0); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLocalRunBesideKilled kills a local runner that works beside another one. The next run takes over what it left there,
+// once its child has ended: its state and its lock.
+func TestLocalRunBesideKilled(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f := newFixture(t, runtime, backends["local"])
+		real := f.runtime.Path
+		gate := f.gated(t)
+		first := f.start(t, "plan", "--result", filepath.Join(f.dir, "first.json"))
+		gate.entered(t)
+
+		f.runtime.Path = real
+		f.slow(t, "3s", false)
+		l := f.start(t, "apply")
+		l.says(t, creatingFirst)
+		l.signal(t, syscall.SIGKILL)
+		gate.open(t)
+		<-first.ended
+
+		o := f.must(t, 0, "apply")
+		if u := o.result.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeReleased {
+			t.Errorf("forceUnlock = %+v, want the dead run's lock released\n%s", u, o)
+		}
+		if got := o.steps(); got != "init state-push apply" {
+			t.Errorf("steps %q, want the state of the killed run to be pushed first\n%s", got, o)
+		}
+		f.wantState(t, both...)
+		f.wantNothingToDo(t)
+		if left, _ := filepath.Glob(filepath.Join(f.dir, "work~*")); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
+// TestLocalRunTellsOfEarlier kills a local run with all that belongs to it, while it makes a file. Each run after it tells
+// of that file, until the state has it.
+func TestLocalRunTellsOfEarlier(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f := newFixture(t, runtime, backends["local"])
+		f.slow(t, "5m", true)
+		l := f.start(t, "apply", defaultResult)
+		l.says(t, creatingFirst)
+		l.await(t, "the result names the file", func() bool {
+			data, _ := os.ReadFile(f.ownResult())
+			return strings.Contains(string(data), `"unsaved"`)
+		})
+		child := l.child(t, "apply")
+		l.signal(t, syscall.SIGKILL)
+		_ = syscall.Kill(-child.pid, syscall.SIGKILL)
+		<-l.ended
+
+		f.slow(t, "0s", false)
+		for _, op := range []string{"plan", "plan", "apply"} {
+			o := f.resultOf(t, f.run(t, op, defaultResult))
+			if o.code != 0 || !strings.Contains(o.stderr, "an earlier run began") || !strings.Contains(o.stdout, "probe_file.first (create") {
+				t.Errorf("%s after the kill: exit %d, or it does not tell of the file\n%s", op, o.code, o)
+			}
+			wantInFlight(t, o, "probe_file.first")
+		}
+		o := f.resultOf(t, f.run(t, "apply", defaultResult))
+		wantInFlight(t, o)
+	})
 }
 
 // TestLocalRunnerKilled kills a local runner, and with it the state server. Its child still works for a while and cannot save

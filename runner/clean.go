@@ -16,7 +16,7 @@ func (r *run) cleaned() *result.Result {
 	c.Plan = changed(c.Plan, func(p *result.Plan) { p.Resources = each(p.Resources, r.cleanChange) })
 	c.Drift = changed(c.Drift, func(d *result.Drift) { d.Resources = each(d.Resources, r.cleanChange) })
 	c.Lock = changed(c.Lock, func(l *result.Lock) { l.Who, l.Operation = clean(l.Who), clean(l.Operation) })
-	c.Unsaved = changed(c.Unsaved, func(u *result.Unsaved) {
+	c.Unsaved = changed(withEarlier(c.Unsaved, r.earlier), func(u *result.Unsaved) {
 		u.Resources = each(u.Resources, func(u *result.UnsavedResource) { u.Address, u.ID = clean(u.Address), clean(u.ID) })
 	})
 	c.Error = changed(c.Error, func(e *result.Error) {

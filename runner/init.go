@@ -37,8 +37,8 @@ func (r *run) initialise(ctx context.Context) error {
 	r.freeAt = <-glance
 	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) {
 		if noVersion := r.askVersion(ctx); noVersion != nil && r.stop.Cause() == nil {
-			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; put one into the image, or name it with --bin",
-				r.rt.Command[0], noVersion)
+			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; %s", r.rt.Command[0], noVersion,
+				r.opts.wayOut("put one into the image, or name it with --bin", "install one, or name it with --bin"))
 		}
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/captf/captf-runner/runner/plan"
@@ -26,6 +27,7 @@ type local struct {
 	name    string // of the state
 	store   *dir.Store
 	states  *statesrv.States
+	fault   atomic.Pointer[error]
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -93,7 +95,7 @@ func (r *run) localRoot() error {
 // ownPlanKey is the key of plan hashes that local runs share.
 func (l *local) ownPlanKey() ([]byte, error) {
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("plan key: %w", err)
+		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
 	}
 	path := filepath.Join(l.dir, "plan.key")
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -101,11 +103,11 @@ func (l *local) ownPlanKey() ([]byte, error) {
 		return plan.ReadKey(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("plan key: %w", err)
+		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
 	}
 	_, err = file.WriteString(rand.Text() + rand.Text())
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return nil, fmt.Errorf("plan key: %w", err)
+		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
 	}
 	return plan.ReadKey(path)
 }
@@ -115,12 +117,15 @@ func (l *local) ownPlanKey() ([]byte, error) {
 func (l *local) serve(ctx context.Context, r *run) error {
 	var err error
 	if l.store, err = dir.Open(ctx, filepath.Join(l.dir, "state"), dir.Options{}); err != nil {
-		return fmt.Errorf("local state: %w", err)
+		return l.stateError(err)
+	}
+	if err := l.checkWritable(); err != nil {
+		return err
 	}
 	l.states = statesrv.NewStates(l.store, statesrv.Rules{Log: r.log})
 	found, err := l.states.Repair(ctx)
 	if err != nil {
-		return fmt.Errorf("local state: %w", err)
+		return l.stateError(err)
 	}
 	for _, f := range found {
 		r.log.Warn("local state: "+f.Text, "state", f.State)
@@ -136,7 +141,9 @@ func (l *local) serve(ctx context.Context, r *run) error {
 		"TF_HTTP_ADDRESS": url, "TF_HTTP_LOCK_ADDRESS": url, "TF_HTTP_UNLOCK_ADDRESS": url,
 		"TF_HTTP_USERNAME": localUser, "TF_HTTP_PASSWORD": secret,
 	}
-	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{Auth: statesrv.NewOneUser(localUser, secret), Log: r.log})
+	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{
+		Auth: statesrv.NewOneUser(localUser, secret), Log: r.log, OnFault: l.noteFault,
+	})
 	noting := noteLocks(handler, r.work.lockNote(), secret)
 	ctx, l.stop = context.WithCancel(ctx)
 	l.stopped = make(chan struct{})

@@ -3,6 +3,7 @@ package runner
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,10 +35,14 @@ func (o Options) localDefaults() (Options, error) {
 		return o, nil
 	}
 	o.Result = filepath.Join(localDir, "results", flat(name)+".json")
+	o.ownResult = true
 	if o.DryRun {
 		return o, nil
 	}
-	return o, os.MkdirAll(filepath.Dir(o.Result), 0o700)
+	if err := os.MkdirAll(filepath.Dir(o.Result), 0o700); err != nil {
+		return o, fmt.Errorf("%w: a local run keeps all it has in %s: make that writable, or start the run in another folder", err, localDir)
+	}
+	return o, nil
 }
 
 // flat is a state's name as the name of one file: a folder for each of its parts could hold another state's.

@@ -76,11 +76,11 @@ func (r *run) awaitLock(ctx context.Context, step string) error {
 		return nil
 	}
 	r.log.Info("waiting for the lock", "step", step, "holder", holder.String(), "for at most", r.budget.left().Round(time.Second))
-	return r.pause(ctx, step, holder)
+	return r.awaitHolder(ctx, step, holder)
 }
 
-// pause waits for a held lock and takes the time from the budget.
-func (r *run) pause(ctx context.Context, step string, holder *lock.Info) error {
+// awaitHolder waits for a held lock and takes the time from the budget.
+func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) error {
 	ctx, cancel := r.stop.Context(ctx)
 	defer cancel()
 	ctx, cancelWait := context.WithTimeoutCause(ctx, r.budget.left(), errNotFree)
@@ -152,13 +152,19 @@ func retryPause(attempt int) time.Duration {
 
 // sleep waits for d, a stop or the end of ctx; it reports whether it slept to the end.
 func (r *run) sleep(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := r.stop.Context(ctx)
+	defer cancel()
+	return sleepWithin(ctx, d)
+}
+
+// sleepWithin waits for d or the end of ctx; it reports whether it slept to the end.
+func sleepWithin(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-r.stop.Done():
 	case <-ctx.Done():
+		return false
 	}
-	return false
 }

@@ -23,6 +23,8 @@ func (r *run) operate(ctx context.Context) error {
 	if err := r.pushKept(ctx); err != nil {
 		return err
 	}
+	r.takenOver()
+	r.settleEarlier(ctx)
 	switch r.opts.Op {
 	case naming.Apply:
 		if r.opts.GuardDeletes || r.opts.ExpectPlan != "" {
@@ -56,7 +58,10 @@ func (r *run) change(ctx context.Context, s step) error {
 }
 
 func (r *run) refresh(ctx context.Context) error {
-	_, err := r.step(ctx, step{name: "apply-refresh-only", locks: true, args: runtime.Args.RefreshOnly})
+	d, err := r.step(ctx, step{name: "apply-refresh-only", locks: true, args: runtime.Args.RefreshOnly})
+	if err == nil {
+		r.drifted = d.output.Drifted
+	}
 	return err
 }
 

@@ -61,6 +61,8 @@ type Options struct {
 	DebugLog         string
 	Local            bool
 	DryRun           bool
+
+	ownResult bool // Result is where a local run of this module leaves it by itself
 }
 
 // The marks of errors that are found before anything runs.
@@ -167,7 +169,7 @@ func (o Options) absolute() (Options, error) {
 	}
 	for _, file := range o.VarFiles {
 		if _, err := os.Stat(file); err != nil {
-			return o, usagef("--var-file: %w", err)
+			return o, usagef("--var-file: %w: name a file that can be read", err)
 		}
 	}
 	return o, nil

@@ -57,7 +57,11 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 	unlock, err := r.keeper.Release(ctx, r.ownLock)
 	switch {
 	case err != nil:
-		r.log.Warn("the lock that this run's own child left could not be released: hand its ID down to the next run", "id", r.ownLock, "error", err)
+		next := "hand its ID down to the next run"
+		if r.opts.Local {
+			next = "the next run of this module does that"
+		}
+		r.log.Warn("the lock that this run's own child left could not be released: "+next, "id", r.ownLock, "error", err)
 	case unlock.Outcome == lock.Released:
 		r.log.Info("released the lock that this run's own child left", "id", r.ownLock)
 		r.update(func(res *result.Result) { res.Lock.Released = true })

@@ -26,15 +26,24 @@ func configError(err error) error {
 }
 
 // checkLayout finds an image of the wrong layout before anything runs.
-func checkLayout(module string) error {
-	found, err := root.HasConfig(module)
+func (o Options) checkLayout() error {
+	wayOut := o.wayOut("put the module into the image, or name it with --module", "name the module's directory with --module")
+	found, err := root.HasConfig(o.Module)
 	if err != nil {
-		return layoutf("%w: put the module into the image, or name it with --module", err)
+		return layoutf("module: %w: %s", err, wayOut)
 	}
 	if !found {
-		return layoutf("module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: put the module into the image, or name it with --module", module)
+		return layoutf("module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: %s", o.Module, wayOut)
 	}
 	return nil
+}
+
+// wayOut is what a person can do about an image that lacks something, or else on a laptop, where there is no image.
+func (o Options) wayOut(image, local string) string {
+	if o.Local {
+		return local
+	}
+	return image
 }
 
 // copyConfig puts every regular top-level file of the rendered configuration into the root. Names
@@ -147,18 +156,31 @@ func hasTMPDIR(environ []string) bool {
 	return false
 }
 
-// mirrorOf is the provider mirror, when there is one.
-func mirrorOf(dir string) (string, error) {
+// mirror is the provider mirror, when there is one. At the default place there need not be any, as long as nobody
+// names another place.
+func (o Options) mirror() (string, error) {
+	dir := o.Providers
 	info, err := os.Stat(dir)
+	named := dir != DefaultProviders
 	switch {
-	case dir == "" || errors.Is(err, fs.ErrNotExist):
+	case dir == "" || errors.Is(err, fs.ErrNotExist) && !named:
 		return "", nil
+	case err != nil && named:
+		return "", usagef("--providers: %w: name a filesystem mirror, or leave the flag out", err)
 	case err != nil:
 		return "", fmt.Errorf("providers: %w", err)
 	case !info.IsDir():
 		return "", layoutf("providers %s is no directory: make it a filesystem mirror, or name one with --providers", dir)
 	}
+	if found, _ := filepath.Glob(globQuoted(dir) + "/*/*/*"); named && len(found) == 0 {
+		return "", usagef("--providers %s is no filesystem mirror, which holds HOST/NAMESPACE/TYPE folders: name one, or leave the flag out", dir)
+	}
 	return dir, nil
+}
+
+// globQuoted is a path in which no character is a pattern.
+func globQuoted(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // scanRoot reads the root's declarations. Which of the two runtimes will run is not known yet, so they must

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,6 +73,10 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 		attempt++
 		err := r.pushOnce(ctx, stop, state, attempt)
 		last = err
+		if err != nil && r.local.diskFault() != nil {
+			last = r.local.stateError(r.local.diskFault())
+			return backoff.Permanent(last) // a person has to see to it
+		}
 		if !errors.Is(err, errForbidden) {
 			return err
 		}
@@ -97,7 +102,11 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
 	r.releaseOwnLock(ctx) // the push needs it, and where it is kept may be back only now
 	deadline, _ := ctx.Deadline()
-	args := runtime.Args{LockTimeout: min(max(time.Until(deadline)/2, 0), pushWait)}.StatePush("-", false)
+	wait := min(max(time.Until(deadline)/2, 0), pushWait)
+	if r.local.diskFault() != nil {
+		wait = 0 // nobody can release a lock on that disk
+	}
+	args := runtime.Args{LockTimeout: wait}.StatePush("-", false)
 	// Not under ctx: the stop has the better ladder.
 	exit, output, err := r.rt.WithStop(stop).RunInput(context.Background(), args, bytes.NewReader(state.bytes), runtime.Discard)
 	if err != nil {
@@ -117,7 +126,8 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 // pushKept pushes the states that earlier runs in this working directory could not save, before anything is done
 // on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is.
 func (r *run) pushKept(ctx context.Context) error {
-	for _, path := range r.work.keptStates() {
+	inherited := r.inheritedState()
+	for _, path := range r.keptStates() {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return workdirError(err)
@@ -129,7 +139,9 @@ func (r *run) pushKept(ctx context.Context) error {
 			if err := os.Remove(path); err != nil {
 				return workdirError(err)
 			}
+			r.forgetInherited(path == inherited)
 		case errors.Is(err, errRefused):
+			r.forgetInherited(path == inherited)
 			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
 		case r.stop.Cause() != nil:
 			return interrupted(r.stop, stepStatePush, "the step was interrupted")
@@ -139,4 +151,23 @@ func (r *run) pushKept(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keptStates are the files of all states that earlier runs could not save and that this run has to care for.
+func (r *run) keptStates() []string {
+	var kept []string
+	for _, w := range r.workspaces() {
+		kept = append(kept, w.keptStates()...)
+	}
+	if path := r.inheritedState(); path != "" && !slices.Contains(kept, path) {
+		kept = append(kept, path)
+	}
+	return kept
+}
+
+// forgetInherited takes what the earlier run said about its state out of the result: it was dealt with.
+func (r *run) forgetInherited(done bool) {
+	if done {
+		r.update(func(res *result.Result) { res.State = nil })
+	}
 }

@@ -17,18 +17,36 @@ func (r *run) update(change func(*result.Result)) {
 }
 
 // save writes the result as it is so far, marked as partial.
-func (r *run) save() { r.write(true) }
+func (r *run) save() {
+	if err := r.write(true); err != nil {
+		r.log.Error("the result could not be written", "error", err)
+	}
+}
 
-func (r *run) write(partial bool) {
+func (r *run) write(partial bool) error {
 	if r.file == nil {
-		return
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.res.Lock.WaitedSeconds = result.Seconds(r.budget.used)
-	if err := r.file.Write(r.cleaned(), partial); err != nil {
-		r.log.Error("the result could not be written", "file", r.opts.Result, "error", err)
+	return r.file.Write(r.cleaned(), partial)
+}
+
+// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else it did.
+func (r *run) writeLast() error {
+	err := r.write(false)
+	if r.overflow() {
+		err = r.write(false)
 	}
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%w: the run is over (%s), and its result is lost: name a file that can be written with --result", err, r.outcome())
+	if r.res.Error == nil {
+		r.res.Error = r.errorOf(&failure{kind: result.KindStep, err: err})
+	}
+	return errors.New(r.redact.String(err.Error()))
 }
 
 // finish completes the result and writes it for the last time.
@@ -41,10 +59,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
 	}
-	r.write(false)
-	if r.overflow() {
-		r.write(false)
-	}
+	err = errors.Join(err, r.writeLast())
 	r.discardList()
 	r.announceEnd()
 	r.notifier.close(drainTime(r.stop))

@@ -62,10 +62,10 @@ func (r *run) within(ctx context.Context, d time.Duration, share float64) (conte
 func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	state, ok := r.unsaved(output)
 	if !ok {
-		if f.reason == result.ReasonStateWrite {
-			// A full disk cut the file short: what there is of it stays where it is.
+		if f.unsaved {
+			// A full disk cut the file short, and the runtime printed nothing.
 			r.update(func(res *result.Result) {
-				res.State = &result.State{Saved: result.SavedLost, Where: r.work.root}
+				res.State = &result.State{Saved: result.SavedLost}
 			})
 			r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 		}
@@ -73,7 +73,7 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	}
 	known := r.res.Unsaved
 	r.update(func(res *result.Result) {
-		res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: r.work.root}
+		res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage}
 	})
 	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes))) // until it is safe
 	r.save()
@@ -86,10 +86,29 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 		}
 	})
 	r.log.Warn("the state that could not be saved", "outcome", string(saved), "where", where)
-	f.err = fmt.Errorf("%w; the state of this run: %s %s", f.err, saved, where)
+	f.err = fmt.Errorf("%w; %s", f.err, r.whereabouts(saved, where))
 	if saved == result.SavedPushed {
 		r.removeErrored()
 	}
+}
+
+// whereabouts tells where a state is that the runtime could not save, and what to do with it.
+func (r *run) whereabouts(saved result.Saved, where string) string {
+	const saves = "the next run saves it before anything else"
+	is := "the state of this run is in " + where
+	switch {
+	case saved == result.SavedPushed:
+		return "the state was saved after all"
+	case where == "":
+		return "the state of this run is lost: import what the result lists as unsaved"
+	case r.opts.Local && (r.opts.ownResult || filepath.Dir(where) == r.work.dir):
+		return is + ": " + saves
+	case r.opts.Local:
+		return is + ": move it into " + r.work.dir + ", and " + saves
+	case saved == result.SavedLost:
+		return is + ", which goes with this pod: get it out and restore it, or run again in the same working directory"
+	}
+	return is + ": restore it"
 }
 
 // unsaved finds the state: printed, or in the file that the runtime left. A file that a full disk cut short is
@@ -118,27 +137,20 @@ func (r *run) saveSomewhere(ctx context.Context, state unsavedState) (result.Sav
 	if saved != result.SavedLost {
 		return saved, where
 	}
-	kept := r.keepInWorkdir(state)
+	kept := r.keepSomewhere(state)
 	again, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), againShare)
 	defer cancel()
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(2*time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	for errors.Is(err, errForbidden) && pause(again, policy.NextBackOff()) {
+	for errors.Is(err, errForbidden) && sleepWithin(again, policy.NextBackOff()) {
 		if saved, where, err = r.tryPlaces(ctx, state); saved != result.SavedLost {
 			_ = os.Remove(kept)
 			return saved, where
 		}
 	}
-	return result.SavedLost, kept
-}
-
-// pause waits for d; it reports whether ctx was still there at its end.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
+	if r.opts.Local && kept != "" && filepath.Dir(kept) != r.work.dir {
+		return result.SavedRescueDir, kept
 	}
+	return result.SavedLost, kept
 }
 
 // tryPlaces tries each place that outlives the pod once. When none takes the state, it returns the error of the push.
@@ -167,17 +179,41 @@ func (r *run) tryPlaces(ctx context.Context, state unsavedState) (result.Saved, 
 	return result.SavedLost, "", pushErr
 }
 
-// keepInWorkdir leaves the state where the next run in this working directory finds it, and says so in the result.
-func (r *run) keepInWorkdir(state unsavedState) (where string) {
-	where, err := state.writeTo(r.work.dir)
-	if err != nil {
-		r.log.Error("rescue: the state is lost", "error", err)
-		return r.work.root
+// keepSomewhere leaves the state where the next run in this working directory finds it, or else wherever there is room for
+// it, and says so in the result.
+func (r *run) keepSomewhere(state unsavedState) (where string) {
+	workdir := func() (string, error) { return r.work.dir, nil }
+	for _, folder := range []func() (string, error){workdir, homeFolder, temporaryFolder} {
+		dir, err := folder()
+		if err == nil {
+			where, err = state.writeTo(dir)
+		}
+		if err != nil {
+			r.log.Warn("rescue: keeping the state in a folder of this machine", "error", err)
+			continue
+		}
+		r.removeErrored() // two copies would be pushed one after the other
+		r.update(func(res *result.Result) { res.State.Where = where })
+		r.save()
+		return where
 	}
-	r.removeErrored() // two copies would be pushed one after the other
-	r.update(func(res *result.Result) { res.State.Where = where })
-	r.save()
-	return where
+	r.log.Error("rescue: the state is lost")
+	return ""
+}
+
+// homeFolder and temporaryFolder are made for a state when the disk of the working directory is full: often they are on
+// another one.
+func homeFolder() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(home, ".captf-rescue")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func temporaryFolder() (string, error) {
+	return os.MkdirTemp("", "captf-rescue-") // a name that nobody else can have taken
 }
 
 // rescuer stores rescue sets.

@@ -47,6 +47,7 @@ type run struct {
 	budget   lockBudget
 	toApply  int // changes of the plan that is being applied, when it was made before
 	outputs  map[string]runtime.Value
+	drifted  map[string]string // see runtime.Output
 
 	stepStart time.Time // of the step that runs or ran last
 	other     lock.Info // who held the lock when another was handed down
@@ -57,6 +58,9 @@ type run struct {
 	lockedAt  time.Time // when a child of this run first showed that it has the lock
 	leftLock  bool      // it did not release it
 	observing sync.WaitGroup
+
+	earlier *result.Unsaved // what an earlier local run left, see inherit
+	beside  []workspace     // of earlier local runs, taken over
 
 	saver saver
 
@@ -94,10 +98,13 @@ func (r *run) openResult() (err error) {
 	if r.opts.DryRun {
 		return nil
 	}
+	r.inherit()
 	if r.file, err = result.Open(r.opts.Result); err != nil {
 		return err
 	}
-	if err = r.file.Write(r.res, true); err != nil {
+	if err = r.file.Write(r.cleaned(), true); err != nil {
+		_ = r.file.Close()
+		r.file = nil
 		return fmt.Errorf("%w: name a file that can be written with --result", err)
 	}
 	return nil
@@ -152,7 +159,12 @@ func (r *run) release() {
 	if r.local != nil {
 		r.local.close()
 	}
-	r.work.release()
+	if r.ownLock != "" && !r.res.Lock.Released {
+		r.work.temporary = false // who takes it over has to know which lock to release
+	}
+	for _, w := range r.workspaces() {
+		w.release()
+	}
 	if r.file != nil {
 		_ = r.file.Close()
 	}

@@ -26,7 +26,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.redact.Add(redact.FromEnv(foreign(r.host.Environ))...)
-	if err := checkLayout(r.opts.Module); err != nil {
+	if err := r.opts.checkLayout(); err != nil {
 		return err
 	}
 	if err := checkRescueDir(r.opts.RescueDir); err != nil {
@@ -95,22 +95,32 @@ func (r *run) claimWorkspace(ctx context.Context) error {
 		r.work = newWorkspace(filepath.Join(os.TempDir(), "captf-dry-run"))
 		return r.work.claimBeside()
 	}
-	err := r.work.claim()
-	if errors.Is(err, errOrphans) {
-		err = r.awaitOrphans(ctx, err)
-	}
-	if errors.Is(err, errInUse) && r.opts.Local {
-		return r.work.claimBeside()
-	}
-	if errors.Is(err, errInUse) {
+	err := r.claim(ctx, &r.work)
+	switch {
+	case errors.Is(err, errInUse) && r.opts.Local:
+		r.disinherit()
+		err = r.work.claimBeside()
+	case errors.Is(err, errInUse):
 		return usagef("%w", err)
+	}
+	if err != nil || !r.opts.Local {
+		return err
+	}
+	return r.takeOver(ctx)
+}
+
+// claim takes a directory, once nothing of an earlier run works in it any more.
+func (r *run) claim(ctx context.Context, w *workspace) error {
+	err := w.claim()
+	if errors.Is(err, errOrphans) {
+		return r.awaitOrphans(ctx, w, err)
 	}
 	return err
 }
 
 // awaitOrphans waits for what a killed runner left behind: it saves its state, or leaves it in the directory, and nothing
 // may be done before on top of an older one. The wait counts as one for the lock.
-func (r *run) awaitOrphans(ctx context.Context, err error) error {
+func (r *run) awaitOrphans(ctx context.Context, w *workspace, err error) error {
 	r.log.Warn("waiting for a process of an earlier run", "error", err, "for at most", r.budget.left().Round(time.Second))
 	for errors.Is(err, errOrphans) && r.budget.left() > 0 {
 		start := time.Now()
@@ -118,7 +128,7 @@ func (r *run) awaitOrphans(ctx context.Context, err error) error {
 			return interrupted(r.stop, stepInit, "waiting for a process of an earlier run")
 		}
 		r.budget.use(time.Since(start))
-		err = r.work.claim()
+		err = w.claim()
 	}
 	if errors.Is(err, errOrphans) {
 		return &failure{kind: result.KindStep, reason: result.ReasonLocked, step: stepInit,
@@ -160,7 +170,7 @@ func (r *run) prepareBackend() error {
 
 // prepareRuntime finds the runtime and makes its environment.
 func (r *run) prepareRuntime() error {
-	mirror, err := mirrorOf(r.opts.Providers)
+	mirror, err := r.opts.mirror()
 	if err != nil {
 		return err
 	}
@@ -181,7 +191,8 @@ func (r *run) prepareRuntime() error {
 		return fmt.Errorf("runtime: %w", err)
 	}
 	if err != nil {
-		return layoutf("%w: put tofu or terraform into the image, or name it with --bin", err)
+		return layoutf("%w: %s", err,
+			r.opts.wayOut("put tofu or terraform into the image, or name it with --bin", "install tofu or terraform, or name it with --bin"))
 	}
 	r.rt.Inherited, r.rt.Outputs = r.work.inUse, r.opts.Local
 	r.res.Runtime.Command = r.rt.Command

@@ -50,6 +50,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			return done{code: exit.Code, output: output}, nil
 		}
 		f := r.stepFailure(s.name, exit, output)
+		r.local.blame(f)
 		if f.reason != result.ReasonLocked {
 			r.notifyEnd(s.name, f)
 			r.afterFailure(ctx, f, exit, output)
@@ -94,6 +95,9 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	r.stepStart, r.lockedAt = time.Now(), time.Time{}
+	if r.local != nil {
+		r.local.fault.Store(nil)
+	}
 	out := &sink{
 		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/captf/captf-runner/runner/naming"
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
@@ -26,6 +27,9 @@ func (r *run) summarise(ctx context.Context) {
 	w := r.host.Out
 	fmt.Fprintf(w, "\n%s %s: %s\n", r.opts.Op, r.local.name, r.outcome())
 	r.printOutputs(w)
+	if u := r.cleaned().Unsaved; u != nil {
+		fmt.Fprintf(w, "%d resources that no saved state is known to have, look for them or import them: %s\n", u.Count, listUnsettled(u.Resources))
+	}
 	if r.local.states == nil {
 		return
 	}
@@ -76,7 +80,7 @@ func (r *run) outcome() string {
 		return "no drift"
 	case r.res.Drift != nil:
 		d := r.res.Drift
-		return "drift: " + listChanges(d.Resources, d.Create+d.Update+d.Replace+d.Delete)
+		return "drift: " + listDrift(d, r.drifted)
 	case r.res.Changes != nil:
 		c := r.res.Changes
 		if c.Add+c.Change+c.Destroy+c.Import == 0 {
@@ -90,16 +94,32 @@ func (r *run) outcome() string {
 	return "done"
 }
 
-func listChanges(changes []result.Change, total int) string {
+// listDrift says what is not as the module wants it, and what the refresh found that somebody else did.
+func listDrift(d *result.Drift, outside map[string]string) string {
 	const most = 5
 	var parts []string
-	for _, c := range changes[:min(len(changes), most)] {
-		parts = append(parts, c.Address+" ("+c.Action+")")
+	for _, c := range d.Resources[:min(len(d.Resources), most)] {
+		parts = append(parts, c.Address+" ("+drifted(c.Action, outside[c.Address])+")")
 	}
-	if total > len(parts) {
+	if total := d.Create + d.Update + d.Replace + d.Delete; total > len(parts) {
 		parts = append(parts, fmt.Sprintf("and %d more", total-len(parts)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// drifted is what happened to a resource: by what a refresh found of it, else by what an apply would do to it.
+func drifted(wanted, outside string) string {
+	switch {
+	case outside == plan.Delete:
+		return "deleted outside"
+	case outside != "":
+		return "changed outside"
+	case wanted == plan.Create:
+		return "missing"
+	case wanted == plan.Delete:
+		return "not in the module"
+	}
+	return "not as in the module"
 }
 
 func (r *run) printOutputs(w io.Writer) {

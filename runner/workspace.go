@@ -31,6 +31,9 @@ func (w workspace) dataDir() string   { return filepath.Join(w.dir, ".terraform"
 func (w workspace) cliConfig() string { return filepath.Join(w.dir, "cli.tfrc") }
 func (w workspace) plan() string      { return filepath.Join(w.dir, "captf.tfplan") }
 
+// runningFile carries the lock that a runner has alone.
+const runningFile = ".running"
+
 // errInUse says that another run works in the same directory.
 var errInUse = errors.New("another run is working in it: give each run a --workdir of its own")
 
@@ -43,7 +46,7 @@ func (w *workspace) claim() (err error) {
 	if err = os.MkdirAll(w.dir, 0o700); err != nil {
 		return workdirError(err)
 	}
-	if w.running, err = flock(filepath.Join(w.dir, ".running"), errInUse); err != nil {
+	if w.running, err = flock(filepath.Join(w.dir, runningFile), errInUse); err != nil {
 		return fmt.Errorf("workdir %s: %w", w.dir, err)
 	}
 	if w.inUse, err = flock(filepath.Join(w.dir, ".in-use"), errOrphans); err != nil {
@@ -70,18 +73,32 @@ func flock(path string, busy error) (*os.File, error) {
 	return file, nil
 }
 
+// besideMark is what the name of a directory beside the wanted one has after that one's name. No state's name has it.
+const besideMark = "~"
+
 // claimBeside makes a directory of its own beside the wanted one, for one run.
 func (w *workspace) claimBeside() error {
 	if err := os.MkdirAll(filepath.Dir(w.dir), 0o700); err != nil {
 		return workdirError(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(w.dir), filepath.Base(w.dir)+".")
+	dir, err := os.MkdirTemp(filepath.Dir(w.dir), filepath.Base(w.dir)+besideMark)
 	if err != nil {
 		return workdirError(err)
 	}
 	*w = newWorkspace(dir)
 	w.temporary = true
 	return w.claim()
+}
+
+// neighbours are the directories that runs made beside the wanted one, dir, and did not remove: they still run, or were
+// killed, or could not save their state.
+func neighbours(dir string) []workspace {
+	var found []workspace
+	notes, _ := filepath.Glob(globQuoted(dir+besideMark) + "*/" + runningFile)
+	for _, note := range notes {
+		found = append(found, newWorkspace(filepath.Dir(note)))
+	}
+	return found
 }
 
 // release gives the directory back.
