@@ -109,6 +109,11 @@ func TestOverflow(t *testing.T) {
 	if again := f.must(t, 1, "apply", "--job-name", "the-job", "--job-uid", jobUID); !strings.HasPrefix(again.result.Document, "the-job-result-") {
 		t.Errorf("the document of a second pod is %q", again.result.Document)
 	}
+	// A stream gets one document.
+	o = f.run(t, "apply", "--job-name", "other-job", "--job-uid", jobUID, "--result", "/dev/stdout")
+	if strings.Count(o.stdout, `{"version":1,`) != 1 || !strings.Contains(o.stdout, `"document":"other-job-result"`) {
+		t.Errorf("the stream got another result\n%s", o)
+	}
 	// Without its UID nothing would ever remove it.
 	if o := f.must(t, 1, "apply", "--job-name", "the-job"); o.result.Document != "" {
 		t.Errorf("a document without an owner: %q", o.result.Document)

@@ -33,10 +33,14 @@ func (r *run) write(partial bool) error {
 	return r.file.Write(r.cleaned(), partial)
 }
 
-// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else it did.
-func (r *run) writeLast() error {
-	err := r.write(false)
-	if r.overflow() {
+// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else it did. A
+// stream takes one document only; anything else has one before what takes time.
+func (r *run) writeLast() (err error) {
+	stream := r.file != nil && r.file.Stream()
+	if !stream {
+		err = r.write(false)
+	}
+	if r.overflow() || stream {
 		err = r.write(false)
 	}
 	if err == nil {

@@ -21,12 +21,15 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	if r.opts.ForceUnlock == "" || r.keeper == nil {
 		return nil
 	}
-	ctx, cancel := r.lookAhead(ctx)
-	defer cancel()
-	if exists, err := r.keeper.HasState(ctx); exists || err != nil {
+	looking, cancel := r.lookAhead(ctx)
+	exists, err := r.keeper.HasState(looking)
+	cancel()
+	if exists || err != nil {
 		return nil
 	}
-	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
+	releasing, cancel := r.lookAhead(ctx) // a busy server may have used up the first one
+	defer cancel()
+	unlock, err := r.keeper.Release(releasing, r.opts.ForceUnlock)
 	if err != nil {
 		f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock,
 			err: fmt.Errorf("release lock %s of a state that does not exist: %w", r.opts.ForceUnlock, err)}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,7 +24,9 @@ type match func(r *http.Request, body []byte) bool
 type proxy struct {
 	target  *httputil.ReverseProxy
 	address string
-	late    bool // what was held goes on to the server though its client is gone
+	arrive  bool         // whatever was sent does
+	sent    atomic.Int32 // requests on their way
+	late    bool         // what was held goes on to the server though its client is gone
 
 	tls         *tls.Config // nil: plain HTTP
 	certificate *x509.Certificate
@@ -103,6 +106,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	p.sent.Add(1)
+	defer p.sent.Add(-1)
+	if p.arrive {
+		r = r.WithContext(context.WithoutCancel(r.Context()))
+	}
 	if g := p.take(r, body); g != nil {
 		defer close(g.answered)
 		g.stay()

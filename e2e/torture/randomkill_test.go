@@ -38,6 +38,7 @@ func (tr *trial) killAtRandom(random *rand.Rand) {
 	// Each takes a while before it is there: it was announced long before.
 	delay := fmt.Sprintf("\n  delay = \"%dms\"", 50+random.IntN(300))
 	tr.prepare(tr.task == creates && random.IntN(2) == 0, delay)
+	tr.proxy.arrive = true
 	var endings []ending
 	before := tr.account()
 	for i := range 1 + random.IntN(3) {
@@ -47,12 +48,22 @@ func (tr *trial) killAtRandom(random *rand.Rand) {
 		tr.job = start(tr.t, cmd, tr.does.pod, filepath.Join(tr.dir, name+".log"))
 		tr.killSomething(random)
 		tr.awaitEnd()
+		tr.awaitRequests()
 		killed := tr.ending(tr.job, file)
 		endings = append(endings, killed)
 		before = tr.settle("after "+name, before, killed)
 	}
 	next := tr.next()
 	tr.checkEnd(before, append(endings, next)...)
+}
+
+// awaitRequests waits until the server has answered all that a dead run has sent. A lock that is taken after the next one
+// has looked whether it is stale is stale for the one after that; the matrix has such requests.
+func (tr *trial) awaitRequests() {
+	time.Sleep(settleTime)
+	if !await(endTimeout, func() bool { return tr.proxy.sent.Load() == 0 }) {
+		tr.t.Fatal("a request of the dead run is not answered")
+	}
 }
 
 // killSomething waits for a random time, and then kills what the cell says, if it is there.

@@ -103,6 +103,9 @@ func (w *File) replace(doc []byte) error {
 	return nil
 }
 
+// Stream tells whether it is a stream: each final document that is written would stay there.
+func (w *File) Stream() bool { return w.stream }
+
 // Close closes the file.
 func (w *File) Close() error {
 	if w.f == os.Stdout || w.f == os.Stderr {
