@@ -33,7 +33,7 @@ test: lint tools ## lint, then run all tests, with the race detector, on real to
 	scripts/test.sh
 	scripts/e2e.sh
 
-torture: tools ## kill, stop and starve runs at every moment, and look for what was lost (about an hour, as root)
+torture: tools ## kill, stop and starve runs at every moment, and look for what was lost (an hour or more, as root)
 	scripts/torture.sh
 
 lint: ## gofmt, go vet and staticcheck
