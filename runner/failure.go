@@ -125,6 +125,7 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureRBAC:     "grant the ServiceAccount the verb and resource that the message names",
 	runtime.FailureCredentials: "the state server refused the user or the password, " +
 		"correct username and password of --backend-config or CAPTF_BACKEND_CONFIG, or what this user may do there",
+	runtime.FailureQuota:      "raise the quota that the message names, or remove what is not needed",
 	runtime.FailureRegistry:   "a registry did not answer, try again later",
 	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
 	runtime.FailureStateWrite: "the state could not be saved where it belongs",

@@ -125,8 +125,12 @@ func (r *run) approve(s plan.Summary) error {
 	}
 	allowed := r.opts.AllowDeletesHash != "" && r.opts.AllowDeletesHash == r.opts.InputsHash
 	if r.opts.GuardDeletes && s.Destructive() && !allowed {
+		wayOut := "allow them for these inputs with --allow-deletes-hash"
+		if r.opts.InputsHash == "" {
+			wayOut = "approve this plan by its hash, without --guard-deletes"
+		}
 		f := &failure{kind: result.KindBlocked, step: "plan",
-			err: fmt.Errorf("the plan deletes %d and replaces %d resources, and deletes are guarded: nothing was changed; allow them for these inputs with --allow-deletes-hash", s.Delete, s.Replace)}
+			err: fmt.Errorf("the plan deletes %d and replaces %d resources, and deletes are guarded: nothing was changed; %s", s.Delete, s.Replace, wayOut)}
 		for _, c := range s.Resources {
 			if c.Action == plan.Delete || c.Action == plan.Replace {
 				f.resources = append(f.resources, result.ErrorResource{Address: c.Address, Summary: c.Action})

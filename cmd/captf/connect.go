@@ -108,6 +108,8 @@ func withAdvice(err error, page string) error {
 		return fmt.Errorf("%w (set STATESRV_USERNAME and STATESRV_PASSWORD)", err)
 	case errors.As(err, new(serverError)):
 		return err
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+		return fmt.Errorf("%w (kubectl describe quota -n NAMESPACE shows what is used)", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w (the rights that the command needs are in %s)", err, page)
 	case apierrors.IsUnauthorized(err):

@@ -89,6 +89,8 @@ func (s observed) afterFailure(r launch.Run, o launch.Outcome) string {
 		return s.command("lock show")
 	case string(result.ReasonRBAC):
 		return "kubectl get rolebinding -n " + s.object.Namespace + " -o wide"
+	case string(result.ReasonQuota):
+		return "kubectl describe quota -n " + s.object.Namespace
 	case launch.ReasonOOMKilled:
 		return fmt.Sprintf("kubectl describe job -n %s %s, and raise the memory limit", s.object.Namespace, r.Name)
 	}

@@ -42,7 +42,7 @@ Exit codes: 0 good, 1 not good or not readable, 2 usage.`,
 			options.Scratch = scratch
 			opened, err := image.Open(c.Context(), args[0], options)
 			if err != nil {
-				return err
+				return serverError{err} // a registry is no cluster
 			}
 			return a.printFindings(out, opened.Check(c.Context(), run))
 		},

@@ -67,7 +67,7 @@ func (a *app) openAddress(ctx context.Context, address string) (io.ReadCloser, e
 	return doc, nil
 }
 
-// serverError is one of a state server: no advice on a cluster fits it.
+// serverError is one of a state server or a registry: no advice on a cluster fits it.
 type serverError struct{ error }
 
 func (e serverError) Unwrap() error { return e.error }

@@ -18,7 +18,7 @@ import (
 )
 
 // abandoned is the age from which a config Secret without a Job is no longer waiting for one.
-const abandoned = 15 * time.Minute
+const abandoned = 5 * time.Minute
 
 // bookAll closes the books of every finished run. Each step may be done twice, and changes nothing then; the last one
 // is the mark that it is done.

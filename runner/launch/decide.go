@@ -68,6 +68,9 @@ func following(o Observed) *Decision {
 // progress says what a running Job does, and what keeps it from starting.
 func progress(r Run) string {
 	text := "job " + r.Name + " runs"
+	if len(r.Pods) == 0 {
+		text = "job " + r.Name + " has no pod yet"
+	}
 	for _, p := range r.Pods {
 		if p.Waiting != "" {
 			text += fmt.Sprintf("; pod %s waits: %s %s", p.Name, p.Waiting, p.Message)
@@ -114,8 +117,8 @@ func doubting(o Observed) *Decision {
 		return refuse(string(reason), "%v", o.State.Err)
 	}
 	if r := o.unsaved(); r != nil && o.Desired.Op != naming.Plan {
-		return refuse(ReasonStateUnsaved, "job %s could not save the state where it belongs (%s): restore it, or delete that Job once the state is right",
-			r.Name, r.Outcome.Message)
+		return refuse(ReasonStateUnsaved, "restore the state, or delete job %s once the state is right: that job could not save it where it belongs: %s",
+			r.Name, r.Outcome.whereabouts())
 	}
 	if r := newest(o.ofDesired()); r != nil && r.Approval == o.Desired.Approval.mark() &&
 		(r.verdict() == Blocked || r.verdict() == PlanChanged) {
@@ -170,9 +173,9 @@ func held(o Observed) *Decision {
 	holder := o.Lock.Lock.Info.String()
 	switch o.Lock.Verdict {
 	case lock.Alive:
-		return &Decision{Action: Wait, Reason: ReasonLockAlive, After: lockAfter, Message: "a pod of the object's own holds the lock: " + holder}
+		return &Decision{Action: Wait, Reason: ReasonLockAlive, After: lockAfter, Message: "waiting until the lock is free; a pod of the object's own holds it: " + holder}
 	case lock.Foreign:
-		return &Decision{Action: Wait, Reason: ReasonLockForeign, After: lockAfter, Message: "not ours to release: " + holder}
+		return &Decision{Action: Wait, Reason: ReasonLockForeign, After: lockAfter, Message: "waiting until the lock is free; its holder is none of the object's Jobs, and keeps it: " + holder}
 	}
 	return nil
 }

@@ -21,9 +21,11 @@ type pass struct {
 	ref     corev1.ObjectReference
 	desired Desired
 
-	seen   Observed
-	set    *chunks.Set // nil while a Job is active
-	report Report
+	seen Observed
+	set  *chunks.Set // nil while a Job is active
+	// written is the config Secret of the Job that is being created.
+	written *corev1.Secret
+	report  Report
 }
 
 func (p *pass) wrap(step string, err error) error {

@@ -30,6 +30,9 @@ const (
 	AnnotationBooked = "captf.io/booked"
 )
 
+// AnnotationWritten is when a config Secret was written.
+const AnnotationWritten = "captf.io/written-at"
+
 // labels are those of everything that belongs to the object's Jobs. A Job does not move with its object.
 func labels(o naming.Object) (map[string]string, error) {
 	all, err := naming.Labels(o)

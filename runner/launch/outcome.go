@@ -120,6 +120,8 @@ func Conclude(e Evidence) Outcome {
 const (
 	maxReason  = 64
 	maxMessage = 1024
+	// maxWhereabouts is for one line among others.
+	maxWhereabouts = 200
 )
 
 func (e Evidence) conclude() Outcome {
@@ -224,6 +226,14 @@ func (e Evidence) withoutResult(o Outcome, err error) Outcome {
 		o.Verdict = Failed
 	}
 	return o
+}
+
+// whereabouts tells in a few words where an unsaved state is.
+func (o Outcome) whereabouts() string {
+	if o.Result != nil && o.Result.State != nil && o.Result.State.Where != "" {
+		return "it is in " + o.Result.State.Where
+	}
+	return result.Cut(strings.Join(strings.Fields(o.Message), " "), maxWhereabouts)
 }
 
 // encode is the outcome as an annotation. The result in it is the short one: the long one may be larger than all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,8 @@ func (p *pass) config(ctx context.Context, o Order) (*corev1.Secret, error) {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: configName(o.Name), Namespace: p.id.Namespace, Labels: with(marks, LabelConfig, o.Name), OwnerReferences: o.owners(),
+			// Whoever writes it makes another version of it, see takeBack.
+			Annotations: map[string]string{AnnotationWritten: p.now().UTC().Format(time.RFC3339Nano)},
 		},
 		Data: files,
 	}, nil
@@ -57,13 +60,14 @@ func (p *pass) prepare(ctx context.Context, o Order, config *corev1.Secret) erro
 			return err
 		}
 	}
-	_, err := p.Clients.Secrets.Create(ctx, config, metav1.CreateOptions{})
+	written, err := p.Clients.Secrets.Create(ctx, config, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		_, err = p.Clients.Secrets.Update(ctx, config, metav1.UpdateOptions{})
+		written, err = p.Clients.Secrets.Update(ctx, config, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("write config secret %s: %w", config.Name, err)
 	}
+	p.written = written
 	return nil
 }
 

@@ -22,17 +22,17 @@ func TestRequestsToCreateAJob(t *testing.T) {
 			"GET leases cluster", "POST leases", "GET leases cluster", // who may
 			"GET jobs",          // it is still so
 			"GET secrets state", // the state has a backup
-			"POST secrets", "POST jobs",
+			"POST secrets", "POST jobs", "PATCH secrets m",
 		}},
 		"machine looks for drift": {naming.Machine, naming.Drift, []string{
 			"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate",
 			"GET leases cluster", "POST leases", "GET leases cluster",
-			"GET jobs", "POST secrets", "POST jobs",
+			"GET jobs", "POST secrets", "POST jobs", "PATCH secrets m",
 		}},
 		"cluster applies": {naming.Cluster, naming.Apply, []string{
 			"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate",
 			"POST leases", "POST leases", "GET leases",
-			"GET jobs", "GET secrets state", "POST secrets", "POST jobs",
+			"GET jobs", "GET secrets state", "POST secrets", "POST jobs", "PATCH secrets c",
 		}},
 	}
 	for name, tt := range tests {
@@ -60,7 +60,7 @@ func TestRequestsOfTheFirstApply(t *testing.T) {
 	want := []string{
 		"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate",
 		"GET secrets", "GET secrets", // backups, rescue sets
-		"GET leases cluster", "POST leases", "GET leases cluster", "GET jobs", "POST secrets", "POST jobs",
+		"GET leases cluster", "POST leases", "GET leases cluster", "GET jobs", "POST secrets", "POST jobs", "PATCH secrets m",
 	}
 	if diff := cmp.Diff(want, brieflyAll(m.calls)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

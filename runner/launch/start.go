@@ -39,12 +39,16 @@ func (p *pass) start(ctx context.Context) error {
 	if same, err := p.sameJobs(ctx); err != nil || !same {
 		return err
 	}
-	if err := p.prepare(ctx, order, config); err != nil {
-		return err
+	err = p.prepare(ctx, order, config)
+	if err == nil {
+		within, cancel := context.WithDeadline(ctx, admitted.CreateBefore)
+		defer cancel()
+		err = p.create(within, order, job)
 	}
-	within, cancel := context.WithDeadline(ctx, admitted.CreateBefore)
-	defer cancel()
-	return p.create(within, order, job)
+	if refusedForGood(err) && p.report.Created == "" {
+		p.takeBack(ctx, admitted)
+	}
+	return err
 }
 
 func (p *pass) refuse(reason string, why error) {
@@ -103,6 +107,7 @@ func (p *pass) create(ctx context.Context, o Order, job *batchv1.Job) error {
 		return fmt.Errorf("create job %s: %w", job.Name, err)
 	}
 	p.report.Created, p.report.After = made.Name, followAfter
+	p.ownConfig(ctx, made)
 	run, _ := runOf(p.id, made)
 	if o.ForceUnlock != "" {
 		p.metrics().ForceUnlocked(p.id)

@@ -53,6 +53,8 @@ type Admission struct {
 	CreateBefore time.Time
 	Reason       Reason   // why it may not start; empty when it may
 	Jobs         []string // the Jobs that it waits for, where they are known
+
+	taken []taken // when it may start
 }
 
 // Admitted reports whether the Job may be created now.
@@ -93,7 +95,7 @@ func (g Gate) enterCluster(ctx context.Context, c Claim) (Admission, error) {
 	if len(jobs) > 0 {
 		return Admission{Reason: WaitingForMachineOperations, Jobs: jobs}, nil
 	}
-	return run.admission(), nil // taken first, so it is the older one
+	return run.admission(write), nil // taken first, so it is the older one
 }
 
 // enterMember looks at the cluster's lease twice. The second look, after the write, is the one that
@@ -173,11 +175,11 @@ func (g Gate) liveMembers(ctx context.Context, c Claim) ([]string, error) {
 	return jobs, nil
 }
 
-// admission is the answer when this lease alone decides.
-func (t taken) admission() Admission {
+// admission is the answer when this lease decides; more are those that were taken after it.
+func (t taken) admission(more ...taken) Admission {
 	switch {
 	case t.lease != nil:
-		return Admission{CreateBefore: t.at.Add(Grace / 2)}
+		return Admission{CreateBefore: t.at.Add(Grace / 2), taken: append(more, t)}
 	case t.holder != "":
 		return Admission{Reason: WaitingForJob, Jobs: []string{t.holder}}
 	}

@@ -17,7 +17,7 @@ const leaveTries = 5
 // A lease that is not the Job's, or not there, is left alone, so it may be called again.
 //
 // Do not call it for a Job that was admitted and not created: another controller may have been
-// admitted with the same lease and be about to create it. Such a lease frees itself after the Grace.
+// admitted with the same lease and be about to create it. GiveBack is for that.
 func (g Gate) Leave(ctx context.Context, c Claim) error {
 	names := []string{c.runLease()}
 	if c.writesCluster() {
@@ -29,6 +29,27 @@ func (g Gate) Leave(ctx context.Context, c Claim) error {
 		}
 	}
 	return nil
+}
+
+// GiveBack gives back the leases of an admission whose Job the API server has refused to create, and reports whether it
+// could. It could not when they were the Job's before, or somebody has touched them since: another controller may be
+// about to create the same Job. Then they free themselves after the Grace. Do not call it when the Job may exist.
+func (g Gate) GiveBack(ctx context.Context, a Admission) (given bool, err error) {
+	for _, t := range a.taken {
+		if !t.fresh {
+			return false, nil
+		}
+	}
+	for _, t := range a.taken {
+		err := g.remove(ctx, t.lease)
+		if moved(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("give back: %w", err)
+		}
+	}
+	return len(a.taken) > 0, nil
 }
 
 func (g Gate) release(ctx context.Context, name, job string) error {

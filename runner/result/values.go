@@ -35,6 +35,8 @@ const (
 	ReasonRBAC Reason = "rbac"
 	// ReasonCredentials: the state server refused the user name and the password, or this user.
 	ReasonCredentials Reason = "credentials"
+	// ReasonQuota: a quota of the namespace is used up.
+	ReasonQuota Reason = "quota"
 	// ReasonRegistry: a registry did not answer, or answered with a fault of its own.
 	ReasonRegistry Reason = "registry"
 	// ReasonBackend: the backend or the API server cannot be reached.

@@ -20,6 +20,7 @@ const (
 	FailureLockLost    Failure = "lock-lost"   // whoever force-unlocked a running apply
 	FailureRBAC        Failure = "rbac"        // whoever grants the ServiceAccount its rights
 	FailureCredentials Failure = "credentials" // whoever gives the run its user name and password for the state server
+	FailureQuota       Failure = "quota"       // whoever sets the quota of the namespace
 	FailureRegistry    Failure = "registry"    // nobody: the registry did not answer well
 	FailureBackend     Failure = "backend"     // nobody: where the state lives could not be reached
 	FailureStateWrite  Failure = "state-write" // an operator: the state could not be saved
@@ -43,6 +44,7 @@ var texts = []struct {
 }{
 	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
 	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
+	{FailureQuota, printed(`is forbidden: exceeded quota`)},
 	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
 	{FailureCredentials, printed(`HTTP remote state endpoint (requires|invalid) auth|HTTP error: 40[13]\b|Unexpected HTTP response code 40[13]\b`)},
 	// Both runtimes lock their data directory, too.

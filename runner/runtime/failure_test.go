@@ -42,6 +42,7 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 		{"lease forbidden", failed, `Error: Error acquiring the state lock
 
 Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden: User "system:serviceaccount:a:b" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "a"`, FailureRBAC},
+		{"quota at init", failed, `Error: secrets "tfstate-default-x" is forbidden: exceeded quota: q, requested: secrets=1, used: secrets=1, limited: secrets=1`, FailureQuota},
 		{"secret forbidden at init", failed, `Error: Failed to get existing workspaces: secrets is forbidden: User "u" cannot list resource "secrets" in API group "" in the namespace "default"`, FailureRBAC},
 		{"registry 502", failed, "Error: Failed to query available provider packages\n\nCould not retrieve the list of available versions for provider hashicorp/aws: could not query provider registry for registry.example/hashicorp/aws: the request failed after 2 attempts: 502 Bad Gateway returned from registry.example", FailureRegistry},
 		{"registry time-out", failed, "Error: Failed to install provider\n\nError while installing hashicorp/aws v5: Get \"https://r.example/x\": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)", FailureRegistry},

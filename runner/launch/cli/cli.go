@@ -97,7 +97,12 @@ needed. The Job waits for nobody's lock longer than --lock-timeout; the stale lo
 down to it, any other stays.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 try again later, 4 a person is needed.`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown operation %q: use apply, plan, refresh, drift, destroy, restore or attach", args[0])
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	for _, a := range about {
@@ -132,6 +137,9 @@ func (e Env) launch(ctx context.Context, o *options, arg string) error {
 	}
 	object, err := e.object(ctx, client, namespace, o, arg)
 	if err != nil {
+		return err
+	}
+	if err := o.checkSecrets(ctx, client, namespace); err != nil {
 		return err
 	}
 	launcher := &launch.Launcher{Clients: launch.NewClients(client, namespace), WaitForForeignLock: o.waitForLock}

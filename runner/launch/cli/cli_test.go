@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/captf/captf-runner/internal/jobtest"
@@ -56,6 +59,9 @@ func TestApply(t *testing.T) {
 	if err := json.Unmarshal([]byte(term.out.String()), &doc); err != nil || doc.Outcome.Verdict != launch.Succeeded || string(doc.Outputs["url"]) != `"https://x"` {
 		t.Errorf("%v: %s", err, term.out)
 	}
+	if diff := cmp.Diff([]string{"token"}, doc.Sensitive); diff != "" {
+		t.Errorf("sensitive outputs (-want +got)\n%s", diff)
+	}
 	if strings.Contains(term.out.String()+term.err.String(), "s3cr3t") {
 		t.Errorf("a sensitive output was shown\n%s%s", term.out, term.err)
 	}
@@ -73,6 +79,18 @@ func TestExitCodes(t *testing.T) {
 		"locked": {jobtest.End{
 			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"locked","step":"apply","tail":"held"},"lock":{"waitedSeconds":300,"id":"id-1","who":"me@laptop","operation":"OperationTypePlan","created":"2026"}}`,
 			Code:    3, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "the lock id-1 is held by me@laptop for OperationTypePlan since 2026"},
+		"lock is released": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"killed","step":"apply","tail":"no"},"lock":{"waitedSeconds":0,"id":"id-1","who":"me@pod","operation":"OperationTypeApply","created":"2026","released":true}}`,
+			Code:    1, Condition: batchv1.JobReasonPodFailurePolicy}, 1, "the run has released its lock id-1"},
+		"state is saved after all": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"Failed to save state"},"state":{"saved":"pushed","serial":2,"lineage":"l-1"}}`,
+			Code:    1, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "the state was saved after all"},
+		"state is rescued": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"Failed to save state"},"state":{"saved":"rescued","serial":2,"lineage":"l-1","where":"Secret a/captf-rescue-x-2"}}`,
+			Code:    4, Condition: batchv1.JobReasonPodFailurePolicy}, 4, "--backup captf-rescue-x-2 --image IMAGE puts it back"},
+		"stopped": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"execution halted"}}`,
+			Code:    3, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "Interrupted (it was told to stop)"},
 		"killed": {jobtest.End{Code: 137, Reason: "OOMKilled", Condition: batchv1.JobReasonBackoffLimitExceeded}, 1, "apply: Failed (oom-killed)"},
 		"killed in an apply": {jobtest.End{
 			Message: `{"version":1,"op":"apply","error":null,"partial":true,"unsaved":{"count":1,"resources":[{"address":"a.b","action":"create","id":"i-1"}]}}`,
@@ -238,7 +256,7 @@ func TestWaitForOtherJob(t *testing.T) {
 	term.must(0, term.args("apply", "--detach")...)
 	first := strings.TrimSpace(term.out.String())
 	ended := term.begin(term.args("apply")...)
-	term.awaitText("waiting for the end of job " + first)
+	term.awaitText("waiting for the end of job " + first + ": job " + first + " has no pod yet; captf launch attach " + first + " -n " + term.namespace)
 	term.end(applied())
 	term.await("second Job", func() bool { return len(term.jobs()) == 2 })
 	term.end(applied())
@@ -253,10 +271,95 @@ func TestJobIsDeleted(t *testing.T) {
 	if err := term.client.BatchV1().Jobs(term.namespace).Delete(t.Context(), job, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}); err != nil {
 		t.Fatal(err)
 	}
-	term.code(ended, 4)
-	term.says(term.err, "job "+job+" is gone")
+	term.code(ended, 3)
+	term.says(term.err, "job "+job+" was deleted while it ran", "nothing is known of its end", "captf doctor terraformcluster/prod -n "+term.namespace)
 	if len(term.jobs()) > 0 {
 		t.Error("there is another Job")
+	}
+}
+
+// Of a Job that was deleted without its pod, the pod tells.
+func TestJobIsDeletedWithoutItsPod(t *testing.T) {
+	term := setUp(t)
+	ended := term.begin(term.args("apply", "--lock-timeout", "0")...)
+	job := term.job()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: job + "-x1y2z", Labels: map[string]string{batchv1.JobNameLabel: job}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "runner", Image: "module"}}},
+	}
+	pods := term.client.CoreV1().Pods(term.namespace)
+	made, err := pods.Create(t.Context(), pod, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Status.Phase = corev1.PodSucceeded
+	made.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "runner", State: corev1.ContainerState{
+		Terminated: &corev1.ContainerStateTerminated{Message: applied().Message},
+	}}}
+	if _, err := pods.UpdateStatus(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := term.client.BatchV1().Jobs(term.namespace).Delete(t.Context(), job, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}); err != nil {
+		t.Fatal(err)
+	}
+	// There is no controller here that takes the finalizer of an orphaning deletion away.
+	patch := []byte(`{"metadata":{"finalizers":null}}`)
+	if _, err := term.client.BatchV1().Jobs(term.namespace).Patch(t.Context(), job, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	term.code(ended, 3)
+	term.says(term.err, "its pod "+pod.Name+" ended with exit code 0: 2 added, 1 changed, 0 destroyed")
+}
+
+// A Secret that the pod is to get has to be there.
+func TestMissingSecret(t *testing.T) {
+	term := setUp(t)
+	term.must(1, term.args("apply", "--env-from-secret", "nope")...)
+	term.says(term.err, `--env-from-secret: secrets "nope" not found`)
+}
+
+// A Job that a quota refuses leaves nothing: no root, and no lease that the next launch would wait for.
+func TestQuota(t *testing.T) {
+	term := setUp(t)
+	quotas := term.client.CoreV1().ResourceQuotas(term.namespace)
+	none := corev1.ResourceList{"count/jobs.batch": resource.MustParse("0")}
+	quota, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	if _, err := quotas.UpdateStatus(t.Context(), quota, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The admission plugin learns of the quota by a watch: a Job that is created before that is deleted again.
+	term.await("quota", func() bool {
+		_, err := term.client.BatchV1().Jobs(term.namespace).Create(t.Context(), &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}, Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "x", Image: "x"}},
+			}}},
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil
+	})
+	term.must(1, term.args("apply")...)
+	term.says(term.err, "exceeded quota")
+	secrets, err := term.client.CoreV1().Secrets(term.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: launch.LabelConfig})
+	if err != nil || len(secrets.Items) > 0 {
+		t.Errorf("%v: %d roots are left", err, len(secrets.Items))
+	}
+	leases, err := term.client.CoordinationV1().Leases(term.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(leases.Items) > 0 {
+		t.Errorf("%v: %d leases are left", err, len(leases.Items))
+	}
+}
+
+// The root is the Job's, so that who deletes the Job deletes it.
+func TestJobOwnsItsRoot(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("apply", "--detach")...)
+	job := term.jobs()[0]
+	config, err := term.client.CoreV1().Secrets(term.namespace).Get(t.Context(), job.Name+"-config", metav1.GetOptions{})
+	if err != nil || len(config.OwnerReferences) != 1 || config.OwnerReferences[0].UID != job.UID {
+		t.Errorf("%v: owners %v, want the job alone", err, config.OwnerReferences)
 	}
 }
 
@@ -268,7 +371,7 @@ func TestInterrupt(t *testing.T) {
 		term.awaitText("job " + job + " is created")
 		term.interrupts <- os.Interrupt
 		term.code(ended, 3)
-		term.says(term.err, "captf launch attach "+job)
+		term.says(term.err, "captf launch attach "+job+" -n "+term.namespace)
 	})
 	for answer, want := range map[string]string{"watch\n": "goes on", "\n": "goes on", "s\n": "is told to stop"} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {

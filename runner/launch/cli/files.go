@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // imageModule is where the image contract has the module.
@@ -28,6 +29,9 @@ func (o *options) files() (files map[string][]byte, varFiles []string, err error
 		name := fmt.Sprintf("var-%d.tfvars", i)
 		if strings.HasSuffix(path, ".json") {
 			name += ".json"
+		}
+		if _, err := variableNames(path, content); err != nil {
+			return nil, nil, usagef("--var-file: %w", err)
 		}
 		files[name] = content
 		varFiles = append(varFiles, name)
@@ -55,6 +59,9 @@ func addRoot(files map[string][]byte, dir string) error {
 		}
 		if strings.HasPrefix(name, ".") || !info.Mode().IsRegular() {
 			continue
+		}
+		if len(validation.IsConfigMapKey(name)) > 0 {
+			return usagef("-f: a Secret cannot hold the file %q: use letters, digits, '-', '_' and '.' only", name)
 		}
 		if files[name], err = readFile(filepath.Join(dir, name)); err != nil {
 			return usagef("-f: %w", err)

@@ -24,6 +24,8 @@ type ending struct {
 	ExitCode int                        `json:"exitCode"`
 	Outcome  launch.Outcome             `json:"outcome"`
 	Outputs  map[string]json.RawMessage `json:"outputs,omitempty"`
+	// Sensitive are the names of the outputs that are not shown.
+	Sensitive []string `json:"sensitiveOutputs,omitempty"`
 }
 
 // finish tells how the run ended, and ends with its exit code.
@@ -34,7 +36,7 @@ func (f *follower) finish(ctx context.Context, run launch.Run) error {
 		if err != nil {
 			f.say("the outputs cannot be read: %v", err)
 		}
-		end.Outputs = visible(outputs)
+		end.Outputs, end.Sensitive = visible(outputs)
 		defer f.printOutputs(outputs)
 	}
 	if f.json {
@@ -71,15 +73,18 @@ func (f *follower) outputs(ctx context.Context) (map[string]state.Output, error)
 	return sum.Outputs, nil
 }
 
-// visible leaves out every sensitive output.
-func visible(outputs map[string]state.Output) map[string]json.RawMessage {
-	shown := map[string]json.RawMessage{}
+// visible leaves out the values of sensitive outputs.
+func visible(outputs map[string]state.Output) (shown map[string]json.RawMessage, hidden []string) {
+	shown = map[string]json.RawMessage{}
 	for name, o := range outputs {
-		if !o.Sensitive {
+		if o.Sensitive {
+			hidden = append(hidden, name)
+		} else {
 			shown[name] = o.Value
 		}
 	}
-	return shown
+	slices.Sort(hidden)
+	return shown, hidden
 }
 
 func (f *follower) printOutputs(outputs map[string]state.Output) {
@@ -104,13 +109,14 @@ func (f *follower) printEnd(run launch.Run) {
 	if o.Verdict == launch.Succeeded {
 		f.say("%s succeeded%s", run.Op, did(o.Result))
 	} else {
-		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, "no reason is known"), strings.ReplaceAll(o.Message, "\n", "; "))
+		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, f.cause(o)), strings.ReplaceAll(o.Message, "\n", "; "))
 	}
 	if o.Untouched && o.Verdict != launch.Succeeded {
 		f.say("the state was not touched")
 	}
 	if o.Result != nil {
 		f.printResult(run, o.Result)
+		f.printState(run, o.Result)
 	}
 }
 
@@ -123,7 +129,7 @@ func (f *follower) printResult(run launch.Run, r *result.Result) {
 		f.printChanges(r.Drift.Resources, r.Drift.Truncated)
 	}
 	if l := r.Lock; l != nil && l.Who != "" && o.Verdict != launch.Succeeded {
-		f.say("the lock %s is held by %s for %s since %s", l.ID, l.Who, l.Operation, l.Created)
+		f.printLock(o, l)
 	}
 	if u := r.Unsaved; u != nil && u.Count > 0 {
 		f.say("%d resources may be there without the state knowing: look for them, or import them", u.Count)

@@ -38,8 +38,10 @@ type follower struct {
 	over bool   // its books are closed
 	said string // the last line about a wait
 	gone bool   // the state was removed
-	log  *podLog
-	news news
+	// stopped says that a person chose to stop the Job.
+	stopped bool
+	log     *podLog
+	news    news
 }
 
 func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.Object) *follower {
@@ -52,7 +54,7 @@ func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.
 	// A Job that somebody has deleted must not be created anew.
 	l.Policy = func(context.Context, launch.Order) error {
 		if f.job != "" && !f.over {
-			return fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)
+			return errDeleted
 		}
 		return nil
 	}
@@ -129,7 +131,7 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 		f.say("nothing is left of the state")
 		return true, nil
 	case d.Action == launch.Idle && f.job != "":
-		return true, Exit{Code: result.ExitRetry, Err: fmt.Errorf("job %s is gone, and nothing is known of its end", f.job)}
+		return true, f.deleted(ctx)
 	}
 	return false, nil
 }
@@ -156,6 +158,8 @@ func (f *follower) refuse(ctx context.Context, d launch.Decision, last *launch.R
 	}
 	if last != nil {
 		f.printEnd(*last)
+	} else if d.Message == errDeleted.Error() {
+		return f.deleted(ctx)
 	}
 	return Exit{Code: refusal(d.Reason), Err: refused(d)}
 }
@@ -178,7 +182,9 @@ func refusal(reason string) int {
 // follow shows what a Job does: its log, or what keeps it from having one.
 func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
 	if !f.mine(run) {
-		f.once("waiting for the end of job %s", run.Name)
+		f.once("waiting for the end of job %s: %s; %s launch attach %s -n %s follows it, and stops it after Ctrl-C",
+			run.Name, message, f.Name, run.Name, f.object.Identity().Namespace)
+		f.news.tell(ctx, run)
 		return
 	}
 	f.job = run.Name
@@ -239,7 +245,7 @@ func (f *follower) interrupted(ctx context.Context, _ os.Signal) (bool, error) {
 	if f.Terminal && f.ask() {
 		return false, f.stopJob(ctx)
 	}
-	f.say("job %s goes on: %s launch attach %s follows it again", f.job, f.Name, f.job)
+	f.say("job %s goes on: %s launch attach %s -n %s follows it again", f.job, f.Name, f.job, f.object.Identity().Namespace)
 	return true, Exit{Code: result.ExitRetry}
 }
 

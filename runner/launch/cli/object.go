@@ -63,6 +63,18 @@ func (e Env) object(ctx context.Context, client kubernetes.Interface, namespace 
 	return found, nil
 }
 
+// checkSecrets looks for what the pod is to get, without which it would not start and the Job wait for its deadline.
+func (o *options) checkSecrets(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	for flag, names := range map[string][]string{"--env-from-secret": o.envFrom, "--image-pull-secret": o.pullSecrets} {
+		for _, name := range names {
+			if _, err := client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{}); err != nil {
+				return fmt.Errorf("%s: %w", flag, err)
+			}
+		}
+	}
+	return nil
+}
+
 // identity reads KIND/NAME.
 func (e Env) identity(namespace, arg string) (naming.Object, error) {
 	kind, name, ok := strings.Cut(arg, "/")

@@ -18,6 +18,9 @@ const outputJSON = "json"
 // planHash is the form of plan.Hash.
 var planHash = regexp.MustCompile(`^p2:[0-9a-f]{64}$`)
 
+// imageName is what a reference may be made of. The registry knows the rest.
+var imageName = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$`)
+
 // options are the flags of one operation.
 type options struct {
 	op naming.Op
@@ -89,6 +92,10 @@ func (o *options) validate() error {
 	switch {
 	case o.image == "":
 		return usagef("--image is missing: name the module image")
+	case !imageName.MatchString(o.image):
+		return usagef("--image %q is no image reference", o.image)
+	case o.runnerImage != "" && !imageName.MatchString(o.runnerImage):
+		return usagef("--runner-image %q is no image reference", o.runnerImage)
 	case o.dir != "" && o.module != "":
 		return usagef("-f and --module exclude each other: a rendered root says itself which module it calls")
 	case len(o.outputs) > 0 && o.dir != "":

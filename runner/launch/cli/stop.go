@@ -30,7 +30,12 @@ func (f *follower) ask() bool {
 		return false
 	case line := <-answers:
 		answer := strings.ToLower(strings.TrimSpace(line))
-		return answer == "s" || answer == "stop"
+		stop := answer == "s" || answer == "stop"
+		if !stop && answer != "" && answer != "w" && answer != "watch" {
+			f.say("%q is neither of the two: the job is not stopped", answer)
+		}
+		f.stopped = f.stopped || stop
+		return stop
 	}
 }
 

@@ -20,6 +20,12 @@ func TestUsage(t *testing.T) {
 		}
 		return path
 	}
+	odd := t.TempDir()
+	for _, name := range []string{"main.tf", "we ird.txt"} {
+		if err := os.WriteFile(filepath.Join(odd, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for want, args := range map[string][]string{
 		"want one object":                        {"apply"},
 		"--image is missing":                     {"apply", "tc/prod"},
@@ -35,12 +41,16 @@ func TestUsage(t *testing.T) {
 		`--image-pull-policy "Sometimes"`:        term.args("apply", "--image-pull-policy", "Sometimes"),
 		`--memory "much"`:                        term.args("apply", "--memory", "much"),
 		"lockTimeoutSeconds 300 is not below activeDeadlineSeconds 60": term.args("apply", "--deadline", "1m"),
-		"it has no .tf":              {"apply", "tc/prod", "--image", "i", "-f", empty},
-		"no such file":               {"apply", "tc/prod", "--image", "i", "-f", filepath.Join(empty, "x")},
-		"--var-file":                 term.args("apply", "--var-file", filepath.Join(empty, "x")),
-		broken("a.tfvars") + ":1":    {"apply", "tc/prod", "--image", "i", "--var-file", broken("a.tfvars")},
-		broken("b.json") + " is not": {"apply", "tc/prod", "--image", "i", "--var-file", broken("b.json")},
-		"want the name of one Job":   {"attach"},
+		"it has no .tf":                     {"apply", "tc/prod", "--image", "i", "-f", empty},
+		"no such file":                      {"apply", "tc/prod", "--image", "i", "-f", filepath.Join(empty, "x")},
+		"--var-file":                        term.args("apply", "--var-file", filepath.Join(empty, "x")),
+		broken("a.tfvars") + ":1":           {"apply", "tc/prod", "--image", "i", "--var-file", broken("a.tfvars")},
+		broken("b.json") + " is not":        {"apply", "tc/prod", "--image", "i", "--var-file", broken("b.json")},
+		"want the name of one Job":          {"attach"},
+		`unknown operation "frob"`:          {"frob", "tc/prod"},
+		`--image "Bad Image!!"`:             {"apply", "tc/prod", "--image", "Bad Image!!", "-f", term.dir},
+		`cannot hold the file "we ird.txt"`: {"apply", "tc/prod", "--image", "i", "-f", odd},
+		broken("c.tfvars") + ":1":           {"apply", "tc/prod", "--image", "i", "-f", term.dir, "--var-file", broken("c.tfvars")},
 	} {
 		term.clear()
 		if code := term.run(args...); code != 2 || !strings.Contains(term.err.String(), want) {
