@@ -5,6 +5,7 @@
 #   cluster.sh down            remove it, with all that it left
 #   cluster.sh stop NAME...    kill components (kubelet, kube-apiserver, ...) and keep them down
 #   cluster.sh start NAME...   let them start again
+#   cluster.sh reboot          kill all of the node at once, as a power cut does, and start it again from its disk
 #   cluster.sh exec COMMAND    run a command on the node
 #   cluster.sh packages        install the Debian packages that it needs; `up` does so, too
 #   cluster.sh leftovers       list what a cluster could leave on this machine; compare before up and after down
@@ -65,16 +66,39 @@ up() { # IMAGES
 	mkdir -p "$DIR"/{logs,cni,fake,off,pids}
 	[ -n "$(find "$PKI/kubelet.kubeconfig" -mtime -20 2>/dev/null)" ] || "$root/scripts/cluster/pki.sh" "$PKI" $IP 10.96.0.1
 	join
+	echo "$IMAGES" >"$DIR/images"
+	: >"$DIR/logs/node.log"
+	boot
+	await "the default ServiceAccount" 120 kubectl -n default get serviceaccount default
+	echo "$PKI/admin.kubeconfig"
+}
+
+boot() {
 	# Not `ip netns exec`: it mounts another /sys, without the cgroups.
 	setsid nohup nsenter --net="/run/netns/$NS" unshare --pid --mount --uts --ipc --fork --kill-child --mount-proc \
-		"$root/scripts/cluster/node.sh" >"$DIR/logs/node.log" 2>&1 </dev/null &
+		"$root/scripts/cluster/node.sh" >>"$DIR/logs/node.log" 2>&1 </dev/null &
 	echo $! >"$DIR/node.pid"
 	disown
 	await "the API server" 120 curl -sf --cacert "$PKI/ca.crt" --cert "$PKI/admin.crt" --key "$PKI/admin.key" "https://$IP:6443/readyz"
 	await "the image store" 120 test -e "$DIR/imported"
 	await "the node" 120 node_ready
-	await "the default ServiceAccount" 120 kubectl -n default get serviceaccount default
-	echo "$PKI/admin.kubeconfig"
+}
+
+reboot() {
+	alive || die "no cluster is up"
+	power_off
+	IMAGES=$(cat "$DIR/images")
+	export IMAGES
+	rm -f "$DIR"/off/*
+	boot
+}
+
+# power_off ends every process of the node at once.
+power_off() {
+	local pid
+	pid=$(cat "$DIR/node.pid")
+	kill -9 "$pid"
+	for _ in $(seq 100); do [ -d "/proc/$pid" ] || break; sleep 0.1; done
 }
 
 join() {
@@ -91,12 +115,7 @@ join() {
 }
 
 down() {
-	local pid
-	if alive; then
-		pid=$(cat "$DIR/node.pid")
-		kill -9 "$pid"
-		for _ in $(seq 100); do [ -d "/proc/$pid" ] || break; sleep 0.1; done
-	fi
+	if alive; then power_off; fi
 	if [ -e "$DIR/node.pid" ]; then
 		ip netns del "$NS" 2>/dev/null || true
 		ip link del "$link" 2>/dev/null || true
@@ -107,7 +126,7 @@ down() {
 		sleep 0.1
 	done
 	# The logs stay, for whoever wants to know why a test failed.
-	rm -rf "$DIR"/{fs,cni,fake,off,pids,imported,node.pid}
+	rm -rf "$DIR"/{fs,cni,fake,off,pids,imported,images,node.pid}
 	say "down"
 }
 
@@ -148,7 +167,7 @@ command=${1:-}
 [ $# -eq 0 ] || shift
 case $command in
 up | stop | start) [ $# -gt 0 ] || die "$command what?"; $command "$@" ;;
-down | leftovers | packages) $command ;;
+down | reboot | leftovers | packages) $command ;;
 exec) on_node "$@" ;;
 *) sed -n '2,/^set/{s/^# \{0,1\}//;/^set/d;p}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
 esac

@@ -65,7 +65,7 @@ func kills() []fault {
 			name: "runner out of memory", variables: slower, template: filled("300Mi"), locks: stale, lost: true,
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
 				s.awaitSecond(t)
-				exhaust(t, preferRunner(t, string(job.UID)))
+				exhaust(t, preferRunner(t, job.Name))
 			},
 			ends: func(e ending) bool {
 				return e.reason == "OOMKilled" && e.exit == 137 && e.result != nil && e.result.Partial
@@ -115,7 +115,19 @@ func adjusted(change func(*corev1.PodSpec)) func(*launch.Template) {
 
 // preferRunner has the kernel end the runner of a Job first, and not the process with the most memory. What the runner
 // has started already keeps its own score. It returns the folder of the runner's process.
-func preferRunner(t *testing.T, uid string) (proc string) {
+func preferRunner(t *testing.T, job string) (proc string) {
+	t.Helper()
+	if proc = runnerProcess(t, job); proc == "" {
+		t.Fatal("the runner of the Job is not among the processes of this machine")
+	}
+	if err := os.WriteFile(filepath.Join(proc, "oom_score_adj"), []byte("1000"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return proc
+}
+
+// runnerProcess is the folder of the process of a Job's runner on this machine, empty when there is none.
+func runnerProcess(t *testing.T, job string) string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -123,21 +135,11 @@ func preferRunner(t *testing.T, uid string) (proc string) {
 	}
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
-		if err != nil || !bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) {
-			continue
-		}
-		environment, err := os.ReadFile(filepath.Join(filepath.Dir(path), "environ"))
-		if err == nil && bytes.Contains(environment, []byte("CAPTF_JOB_UID="+uid+"\x00")) {
-			proc = filepath.Dir(path)
+		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && bytes.Contains(command, []byte("--job-name="+job+"\x00")) {
+			return filepath.Dir(path)
 		}
 	}
-	if proc == "" {
-		t.Fatal("the runner of the Job is not among the processes of this machine")
-	}
-	if err := os.WriteFile(filepath.Join(proc, "oom_score_adj"), []byte("1000"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return proc
+	return ""
 }
 
 // exhaust uses up the memory of a process's container, by a file that counts as the container's.

@@ -206,22 +206,11 @@ func (l *launcher) kill(t *testing.T) {
 	if err != nil || len(jobs.Items) != 1 {
 		t.Fatalf("%d Jobs, %v", len(jobs.Items), err)
 	}
-	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	pid, err := strconv.Atoi(filepath.Base(runnerProcess(t, jobs.Items[0].Name)))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("kill the runner of the Job: %v", err)
 	}
-	for _, path := range commands {
-		command, err := os.ReadFile(path)
-		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && strings.Contains(string(command), "--job-name="+jobs.Items[0].Name+"\x00") {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			if err == nil {
-				err = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-	}
-	t.Fatal("the runner of the Job is not among the processes of this machine")
 }

@@ -59,7 +59,39 @@ func outages() []fault {
 				return e.result != nil && e.result.State != nil && e.result.State.Saved == result.SavedPushed
 			},
 		},
+		{
+			name: "API server away for longer than the runner waits", long: true, alone: true, variables: slow, locks: stale,
+			template: func(t *launch.Template) {
+				impatient(t)
+				rescueTo(dataDir)(t)
+			},
+			hit:  func(t *testing.T, s *subject, job *batchv1.Job) { s.outliveRunner(t, job) },
+			ends: unsaved(result.SavedRescueDir),
+			repair: func(t *testing.T, s *subject, job string) {
+				s.restoreRescued(t)
+				s.forgive(t, job)
+			},
+		},
+		{
+			// All of the node's processes end at once, the control plane's, too, and come back with what was on its disk.
+			name: "node rebooted", long: true, alone: true, variables: slower, locks: stale, lost: true,
+			hit: func(t *testing.T, s *subject, _ *batchv1.Job) {
+				s.awaitSecond(t)
+				node(t, "reboot")
+			},
+			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
+		},
 	}
+}
+
+// outliveRunner keeps the API server away until the runner has ended.
+func (s *subject) outliveRunner(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	s.awaitSecond(t)
+	node(t, "stop", "kube-apiserver")
+	defer s.awaitAPI(t)
+	defer node(t, "start", "kube-apiserver")
+	poll(t, "the end of the runner", func(context.Context) (bool, error) { return runnerProcess(t, job.Name) == "", nil })
 }
 
 func (s *subject) awaitAPI(t *testing.T) {

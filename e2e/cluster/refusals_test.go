@@ -48,7 +48,7 @@ func refusals() []fault {
 			name: "rights taken away, rescue directory", variables: slow, locks: stale,
 			template: func(t *launch.Template) {
 				impatient(t)
-				t.Env = append(t.Env, corev1.EnvVar{Name: "CAPTF_RESCUE_DIR", Value: dataDir})
+				rescueTo(dataDir)(t)
 			},
 			hit:  func(t *testing.T, s *subject, _ *batchv1.Job) { s.withoutRights(t) },
 			ends: unsaved(result.SavedRescueDir),
@@ -63,6 +63,10 @@ func refusals() []fault {
 
 // impatient makes a Job's runner give up soon.
 func impatient(t *launch.Template) { t.LockTimeout = new(time.Second) }
+
+func rescueTo(dir string) func(*launch.Template) {
+	return func(t *launch.Template) { t.Env = append(t.Env, corev1.EnvVar{Name: "CAPTF_RESCUE_DIR", Value: dir}) }
+}
 
 // unsaved returns whether a run says that a person is needed, and where its state is.
 func unsaved(where result.Saved) func(ending) bool {

@@ -51,9 +51,9 @@ func killAfter(t *testing.T, namespace string, lives int, mute bool) []string {
 	booked += f.live(&Launcher{Clients: NewClients(client, namespace)}, nil)
 	f.wantOneRun(mute, booked)
 	if t.Failed() {
-		t.Logf("killed after %v", m.calls)
+		t.Logf("killed after %v", m.Calls())
 	}
-	return m.calls
+	return m.Calls()
 }
 
 // leaveStaleLock has an earlier Job's pod leave its lock. Nothing is known of that Job any more.
@@ -89,13 +89,13 @@ func (f *fixture) own() {
 
 // live has a launcher make passes until nothing is due, or it is dead, and plays the kubelet meanwhile. It returns how
 // many runs it said that it booked.
-func (f *fixture) live(l *Launcher, m *mortal) (booked int) {
+func (f *fixture) live(l *Launcher, m *kubetest.Mortal) (booked int) {
 	f.Helper()
 	for range maxPasses {
 		r, err := l.Pass(f.Context(), f.object)
 		booked += len(r.Booked)
 		switch {
-		case m != nil && m.dead():
+		case m != nil && m.Dead():
 			return booked
 		case err != nil:
 			f.Errorf("pass: %v", err)

@@ -85,7 +85,7 @@ func (f *fixture) wantOnceBooked(booked map[string]int) {
 }
 
 // reconcile makes passes as a controller would, until nothing is due or the controller is dead.
-func (f *fixture) reconcile(l *Launcher, m *mortal, booked func(Run)) {
+func (f *fixture) reconcile(l *Launcher, m *kubetest.Mortal, booked func(Run)) {
 	deadline := time.Now().Add(5 * time.Minute)
 	for time.Now().Before(deadline) {
 		r, err := l.Pass(f.Context(), f.object)
@@ -93,7 +93,7 @@ func (f *fixture) reconcile(l *Launcher, m *mortal, booked func(Run)) {
 			booked(run)
 		}
 		switch {
-		case m != nil && m.dead():
+		case m != nil && m.Dead():
 			return
 		case err == nil && r.Decision.Action == Idle:
 			return
@@ -143,7 +143,7 @@ func TestLooksAgainUnderTheLease(t *testing.T) {
 	old := *f.object
 	f.object.desired.InputsHash = "h2:2"
 	var once sync.Once
-	m.before = func(r *http.Request) {
+	m.Before = func(r *http.Request) {
 		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/leases") {
 			once.Do(func() { f.finish(f.start(), jobtest.Succeeded) })
 		}

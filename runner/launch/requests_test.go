@@ -44,7 +44,7 @@ func TestRequestsToCreateAJob(t *testing.T) {
 			m, client := newMortal(t, 1<<20, false)
 			f.launcher = &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
 			f.start()
-			if diff := cmp.Diff(tt.want, brieflyAll(m.calls)); diff != "" {
+			if diff := cmp.Diff(tt.want, brieflyAll(m.Calls())); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -62,7 +62,7 @@ func TestRequestsOfTheFirstApply(t *testing.T) {
 		"GET secrets", "GET secrets", // backups, rescue sets
 		"GET leases cluster", "POST leases", "GET leases cluster", "GET jobs", "POST secrets", "POST jobs", "PATCH secrets m",
 	}
-	if diff := cmp.Diff(want, brieflyAll(m.calls)); diff != "" {
+	if diff := cmp.Diff(want, brieflyAll(m.Calls())); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -75,7 +75,7 @@ func TestRequestsOfAnIdlePass(t *testing.T) {
 	f.launcher = &Launcher{Clients: NewClients(client, f.object.id.Namespace)}
 	f.expect(Idle, ReasonDone)
 	want := []string{"GET jobs", "GET leases lock", "GET secrets", "GET secrets tfstate"}
-	if diff := cmp.Diff(want, brieflyAll(m.calls)); diff != "" {
+	if diff := cmp.Diff(want, brieflyAll(m.Calls())); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -99,5 +99,5 @@ func BenchmarkSweep(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(len(m.calls))/float64(b.N), "requests/op")
+	b.ReportMetric(float64(len(m.Calls()))/float64(b.N), "requests/op")
 }

@@ -187,8 +187,10 @@ proxy_config >"$DIR/kube-proxy.yaml"
 keep containerd containerd -c "$DIR/containerd.toml" &
 control_plane
 await 60 ctr -a $socket version
-tar -C "$IMAGES" -cf - . | ctr -a $socket -n k8s.io images import - >"$DIR/logs/images.log" 2>&1
-touch "$DIR/imported"
+if [ ! -e "$DIR/imported" ]; then # after a reboot they are there
+	tar -C "$IMAGES" -cf - . | ctr -a $socket -n k8s.io images import - >"$DIR/logs/images.log" 2>&1
+	touch "$DIR/imported"
+fi
 # The kubelet registers its node once, and waits long before it tries again.
 await 120 curl -sf --cacert "$PKI/ca.crt" --cert "$PKI/admin.crt" --key "$PKI/admin.key" "https://$IP:6443/readyz"
 worker
