@@ -2,7 +2,7 @@
 # e2e.sh runs the tests that need real pods or docker, in a cluster that it brings up and takes down again. Its arguments go to
 # go test. It fails if the cluster leaves anything behind on this machine.
 #
-#   CAPTF_TORTURE=1   the faults that take minutes, too
+#   CAPTF_TORTURE=1   a node that reboots and an API server that stays away, too, and ten times as many killed controllers
 #   CAPTF_KEEP=1      leave the cluster up, for `go test -tags e2e ./e2e/cluster -run ...` by hand
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -3,11 +3,21 @@
 package cluster
 
 import (
+	"archive/tar"
+	"bytes"
+	"debug/elf"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/image"
@@ -44,6 +54,68 @@ func TestImageIsReproducible(t *testing.T) {
 	}
 	if indexes[0] != indexes[1] {
 		t.Errorf("two builds:\n%s\n%s", indexes[0], indexes[1])
+	}
+}
+
+// TestImageForBothPlatforms has the archive of `make image` hold the runner for each, and not the same one twice.
+func TestImageForBothPlatforms(t *testing.T) {
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "runner.oci.tar")
+	script := exec.Command(filepath.Join(tools.Root(t), "scripts", "images.sh"), "runner", archive)
+	if out, err := script.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.Command("tar", "-C", dir, "-xf", archive).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	index, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	indexes, err := partial.FindIndexes(index, func(v1.Descriptor) bool { return true })
+	if err != nil || len(indexes) != 1 {
+		t.Fatalf("%d indexes, error %v", len(indexes), err)
+	}
+	manifest, err := indexes[0].IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]elf.Machine{}
+	for _, d := range manifest.Manifests {
+		opened, err := indexes[0].Image(d.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[d.Platform.String()] = machine(t, opened)
+	}
+	want := map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("for which machine the runner is (-want +got):\n%s", diff)
+	}
+}
+
+// machine is what the runner in an image was built for.
+func machine(t *testing.T, of v1.Image) elf.Machine {
+	t.Helper()
+	flat := mutate.Extract(of)
+	defer flat.Close()
+	for r := tar.NewReader(flat); ; {
+		header, err := r.Next()
+		if err != nil {
+			t.Fatalf("no captf-runner: %v", err)
+		}
+		if header.Name != "captf-runner" {
+			continue
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := elf.NewFile(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file.Machine
 	}
 }
 

@@ -58,6 +58,11 @@ func (p *pass) gather(ctx context.Context) (err error) {
 	if bookkeeping(p.seen) != nil || following(p.seen) != nil {
 		return nil
 	}
+	return p.gatherIdle(ctx)
+}
+
+// gatherIdle reads what is true only while no Job is active.
+func (p *pass) gatherIdle(ctx context.Context) (err error) {
 	if err := p.gatherLock(ctx); err != nil {
 		return err
 	}

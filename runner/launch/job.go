@@ -48,19 +48,30 @@ type Order struct {
 // what the operation lacks.
 func NewJob(o Order) (*batchv1.Job, error) {
 	o.Template = o.Template.Defaulted()
-	if err := o.validate(); err != nil {
+	job, err := o.job()
+	if err == nil {
+		err = o.Template.adjust(job)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", o.Name, err)
+	}
+	return job, nil
+}
+
+func (o Order) job() (*batchv1.Job, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	owned, err := labels(o.Object)
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", o.Name, err)
+		return nil, err
 	}
 	owned[LabelOp] = string(o.Desired.Op)
 	args, err := o.args()
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", o.Name, err)
+		return nil, err
 	}
-	job := &batchv1.Job{
+	return &batchv1.Job{
 		TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{
 			Name: o.Name, Namespace: o.Object.Namespace, Labels: owned,
@@ -75,11 +86,7 @@ func NewJob(o Order) (*batchv1.Job, error) {
 				Spec:       o.pod(args),
 			},
 		},
-	}
-	if err := o.Template.adjust(job); err != nil {
-		return nil, fmt.Errorf("job %s: %w", o.Name, err)
-	}
-	return job, nil
+	}, nil
 }
 
 func (o Order) validate() error {
