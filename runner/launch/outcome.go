@@ -32,6 +32,7 @@ const (
 	ReasonOOMKilled  = "oom-killed"
 	ReasonDisruption = "disruption" // its pod was evicted, preempted or drained
 	ReasonPodLost    = "pod-lost"   // its pod is gone, and nothing is left of it
+	ReasonNodeLost   = "node-lost"  // its node went down under it
 	ReasonKilled     = "killed"
 	ReasonUnreadable = "result-unreadable"
 )
@@ -100,6 +101,8 @@ type Evidence struct {
 	ExitCode  *int
 	OOMKilled bool
 	Disrupted bool
+	// NodeLost says that the kubelet found the container gone, and does not know how it ended: the node was rebooted.
+	NodeLost bool
 	// Document is the result, from the source.
 	Document []byte
 	Source   Source
@@ -196,6 +199,8 @@ func (e Evidence) killed(o Outcome) Outcome {
 		o.Verdict, o.Reason = Interrupted, string(result.ReasonDeadline)
 	case e.Disrupted:
 		o.Verdict, o.Reason = Interrupted, ReasonDisruption
+	case e.NodeLost:
+		o.Verdict, o.Reason = Interrupted, ReasonNodeLost
 	case !e.PodThere:
 		o.Verdict, o.Reason = Interrupted, ReasonPodLost
 	default:

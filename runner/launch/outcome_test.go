@@ -57,6 +57,7 @@ func TestConclude(t *testing.T) {
 		"pod deleted in a rescue":   {Evidence{Document: []byte(rescuing)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the runner was killed while it rescued the state, which may be lost"}, 4, false},
 		"killed after the rescue":   {Evidence{Document: []byte(rescuedOnly), PodThere: true, ExitCode: new(137)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b"}, 4, false},
 		"evicted after the push":    {Evidence{Document: []byte(pushedOnly), PodThere: true, Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption}, 3, false},
+		"node rebooted":             {Evidence{Document: []byte(partial), PodThere: true, NodeLost: true, ExitCode: new(255)}, Outcome{Verdict: Interrupted, Reason: ReasonNodeLost}, 3, false},
 		"evicted":                   {Evidence{Document: []byte(partial), PodThere: true, Disrupted: true, ExitCode: new(137)}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption}, 3, false},
 		"killed":                    {Evidence{Document: []byte(partial), PodThere: true, ExitCode: new(137), Message: "137"}, Outcome{Verdict: Failed, Reason: ReasonKilled, Message: "137"}, 3, true},
 		"deadline, no pod":          {Evidence{Deadline: true, Message: "late"}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "late", Source: SourceConditions}, 3, true},

@@ -137,6 +137,19 @@ func TestPassLocks(t *testing.T) {
 	}
 }
 
+// A node that was rebooted says of its containers only that they are gone: the run was interrupted, and is due again at once.
+func TestPassNodeRebooted(t *testing.T) {
+	for reason, code := range map[string]int32{"Unknown": 255, "ContainerStatusUnknown": 137} {
+		f := setUp(t)
+		end := jobtest.End{Message: `{"version":1,"op":"apply","error":null,"partial":true}`, Code: code, Reason: reason, Condition: batchv1.JobReasonBackoffLimitExceeded}
+		run := f.finish(f.start(), end)
+		if run.Outcome.Verdict != Interrupted || run.Outcome.Reason != ReasonNodeLost {
+			t.Errorf("%s: outcome %+v", reason, run.Outcome)
+		}
+		f.start()
+	}
+}
+
 // The deadline deletes the pod. What the runner left in the ConfigMap is the result then, and else the condition is.
 func TestPassDeadline(t *testing.T) {
 	f := setUp(t)

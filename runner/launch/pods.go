@@ -59,7 +59,7 @@ func (r *Run) add(pod *corev1.Pod) {
 	}
 	r.lastPod = pod.CreationTimestamp
 	e.PodThere, e.Pod, e.Source = true, pod.Name, SourcePod
-	e.ExitCode, e.OOMKilled, e.Document = nil, false, nil
+	e.ExitCode, e.OOMKilled, e.NodeLost, e.Document = nil, false, false, nil
 	e.Disrupted = e.Disrupted || disrupted(pod)
 	e.readContainers(pod)
 }
@@ -73,6 +73,7 @@ func (e *Evidence) readContainers(pod *corev1.Pod) {
 			continue
 		}
 		e.OOMKilled = e.OOMKilled || t.Reason == "OOMKilled"
+		e.NodeLost = e.NodeLost || t.Reason == "Unknown" || t.Reason == "ContainerStatusUnknown" // containerd says so, or the kubelet
 		if s.Name == runnerContainer {
 			e.ExitCode, e.Document = new(int(t.ExitCode)), []byte(t.Message)
 		} else if t.ExitCode != 0 {
