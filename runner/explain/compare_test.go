@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf/captf-runner/runner/redact"
 )
 
 func TestDiffOfOneInstance(t *testing.T) {
@@ -129,6 +131,23 @@ func TestDiffHidesASensitiveOutputInOtherValues(t *testing.T) {
 	}
 	d := diff(t, document("1", "a", attribute("login"), output), document("2", "a", attribute("logout"), output))
 	want := []Value{{Path: "motd", Action: Changed, Before: ptr(`"login (sensitive)"`), After: ptr(`"logout (sensitive)"`)}}
+	if diff := cmp.Diff(want, d.Changed[0].Attributes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A secret of a few characters is in many other words: it is hidden where it is the
+// whole of a value.
+func TestDiffHidesCopiesOfAShortSecret(t *testing.T) {
+	output := `"o":{"value":"a1","type":"string","sensitive":true}`
+	attributes := func(motd, code string) string {
+		return resource("x_y", `"attributes":{"motd":"`+motd+`","code":`+code+`}`)
+	}
+	d := diff(t, document("1", "a", attributes("data1", `"a1"`), output), document("2", "a", attributes("data12", `"b2"`), output))
+	want := []Value{
+		{Path: "code", Action: Changed, Before: ptr(redact.Placeholder), After: ptr(`"b2"`)},
+		{Path: "motd", Action: Changed, Before: ptr(`"data1"`), After: ptr(`"data12"`)},
+	}
 	if diff := cmp.Diff(want, d.Changed[0].Attributes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/captf/captf-runner/runner/redact"
 )
@@ -33,13 +34,14 @@ type differ struct {
 	outputs map[string]rawOutput
 	added   []instance
 	redact  *redact.Redactor
+	short   map[string]bool // marked secrets, too short to be looked for inside other values
 }
 
 // Diff compares two states. The error says which of them it is about, and is a *state.Error with the reason
 // Corrupt when that is no state of version 4, or too large; or it is that of the reader. Of an encrypted state
 // only the envelope is compared.
 func Diff(before, after io.Reader) (*Difference, error) {
-	d := &differ{before: map[string]instance{}, outputs: map[string]rawOutput{}, redact: redact.New()}
+	d := &differ{before: map[string]instance{}, outputs: map[string]rawOutput{}, redact: redact.New(), short: map[string]bool{}}
 	d.Added, d.Removed, d.Moved, d.Changed, d.Outputs = []Reference{}, []Reference{}, []Moved{}, []Change{}, []Value{}
 	first := &visitor{resource: each(d.keep), output: d.keepOutput}
 	if err := first.walk(before); err != nil {
@@ -89,9 +91,18 @@ func (d *differ) keep(i instance) error {
 func (d *differ) learn(i instance) error {
 	g, values, err := i.read()
 	if err == nil {
-		d.redact.Add(g.secrets(values)...)
+		d.secrets(g.secrets(values))
 	}
 	return err
+}
+
+func (d *differ) secrets(all []string) {
+	d.redact.Add(all...)
+	for _, text := range all {
+		if utf8.RuneCountInString(text) < redact.MinLength {
+			d.short[text] = true
+		}
+	}
 }
 
 // read decodes an instance.
@@ -162,7 +173,7 @@ func (d *differ) keepOutput(name string, o rawOutput) {
 	d.learnOutput(name, o)
 }
 
-func (d *differ) learnOutput(name string, o rawOutput) { d.redact.Add(o.secrets(name)...) }
+func (d *differ) learnOutput(name string, o rawOutput) { d.secrets(o.secrets(name)) }
 
 // secrets lists the texts of an output to hide wherever they stand.
 func (o rawOutput) secrets(name string) []string {
@@ -264,7 +275,11 @@ func (d *Difference) sort() {
 func (d *differ) hideIn(values []Value) {
 	for i := range values {
 		for _, text := range []*string{values[i].Before, values[i].After} {
-			if text != nil {
+			switch {
+			case text == nil:
+			case d.short[strings.Trim(*text, `"`)]:
+				*text = redact.Placeholder
+			default:
 				*text = cut(d.redact.String(*text))
 			}
 		}
