@@ -30,8 +30,9 @@ const (
 // BenchmarkWrite compares durable writes of 100 KiB over HTTP, by 32 clients on
 // distinct states, with what the disk alone needs for the two records of each: once
 // as programs usually replace a file, by a new one and a rename, and once with the
-// very system calls that the store makes. They take turns, ten times in one run, so
-// that each has its share of what else the machine does.
+// very system calls that the store makes; and with what the wire alone costs. They
+// take turns, ten times in one run, so that each has its share of what else the
+// machine does.
 func BenchmarkWrite(b *testing.B) {
 	kinds := []*writer{
 		{name: "http", write: overHTTP(b, benchServer(b))},
