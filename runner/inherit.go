@@ -96,7 +96,8 @@ func withEarlier(own, earlier *result.Unsaved) *result.Unsaved {
 		}
 		return own
 	}
-	all := result.Unsaved{Count: own.Count, Resources: slices.Clone(own.Resources)}
+	all := *own
+	all.Resources = slices.Clone(own.Resources)
 	for _, u := range earlier.Resources {
 		if !slices.Contains(all.Resources, u) {
 			all.Count++

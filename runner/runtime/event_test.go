@@ -131,3 +131,18 @@ func TestDiagnosticText(t *testing.T) {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
+
+// A line is kept whole at both ends of a long text, or marked as cut: of half a secret nobody would know that it is one.
+func TestLongTextKeepsWholeLines(t *testing.T) {
+	var b textBuffer
+	line := strings.Repeat("x", 99) + "$"
+	for range 3000 {
+		b.add([]byte(line))
+	}
+	b.add([]byte(strings.Repeat("y", maxText)))
+	for kept := range strings.Lines(b.String()) {
+		if kept = strings.TrimSuffix(kept, "\n"); kept != line && kept != "…" && !strings.HasSuffix(kept, "y"+result.LineCut) {
+			t.Errorf("a line of %d bytes is kept as %q", len(line), kept)
+		}
+	}
+}
