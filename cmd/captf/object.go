@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -189,7 +190,18 @@ func (cl *cluster) findSuffix(ctx context.Context, suffix string) (naming.Object
 			return e.object, nil
 		}
 	}
-	return naming.Object{}, fmt.Errorf("nothing in namespace %s has the suffix %s: write KIND/NAME, or give -n", cl.namespace, suffix)
+	return naming.Object{}, cl.ownerless(ctx, suffix)
+}
+
+// ownerless says why a suffix has no owner: the state may be one of a Job that nobody has launched, without our labels.
+func (cl *cluster) ownerless(ctx context.Context, suffix string) error {
+	_, errSecret := cl.Secrets.Get(ctx, naming.StateSecret(suffix, 0), metav1.GetOptions{})
+	_, errLease := cl.Leases.Get(ctx, naming.LockLease(suffix), metav1.GetOptions{})
+	if errSecret != nil && errLease != nil {
+		return fmt.Errorf("nothing in namespace %s has the suffix %s: write KIND/NAME, or give -n", cl.namespace, suffix)
+	}
+	return fmt.Errorf("the state of suffix %s has no labels that name its owner, so that this program knows no Jobs of it: "+
+		"kubectl get lease -n %s %s -o yaml shows who holds its lock", suffix, cl.namespace, naming.LockLease(suffix))
 }
 
 // withCluster finds the object's cluster, where no flag gave it: the labels of its Jobs are what the library wrote, so

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/statetest"
@@ -78,12 +80,18 @@ func TestParseTarget(t *testing.T) {
 
 func TestNameAloneMayBeAmbiguous(t *testing.T) {
 	t.Parallel()
-	c := statetest.New(t, kubetest.Shared(t))
+	server := kubetest.Shared(t)
+	c := statetest.New(t, server)
 	p := operator(t, c)
 	p.run(t, "lock", "show", "worker-0").want(t, 1, "nothing in namespace "+c.Object.Namespace+` belongs to an object called "worker-0"`)
 	c.Put(t, statetest.Gzip([]byte(document(7))))
 	p.run(t, "lock", "show", "worker-0").want(t, 0, "tm/worker-0")
 	p.run(t, "lock", "show", "--suffix", "0000000000000000-m").want(t, 1, "has the suffix 0000000000000000-m")
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "lock-tfstate-default-demo"}}
+	if _, err := server.Clientset().CoordinationV1().Leases(c.Object.Namespace).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, "lock", "show", "--suffix", "demo").want(t, 1, "no labels that name its owner", "kubectl get lease -n "+c.Object.Namespace+" lock-tfstate-default-demo")
 	pool := *c
 	pool.Object.Kind = naming.MachinePool
 	pool.Suffix = naming.Suffix(pool.Object)

@@ -43,7 +43,7 @@ func TestDocker(t *testing.T) {
 		t.Run(runtime+"/local", func(t *testing.T) { dockerLocal(t, runtime, example) })
 		t.Run(runtime+"/kubeconfig", func(t *testing.T) { dockerKubeconfig(t, runtime, example) })
 	}
-	docker(t, "build", "-t", "localhost/captf-example-bare:dev", "images/examples/bare")
+	docker(t, "build", "-t", "localhost/captf-example-bare-opentofu:dev", "images/examples/bare")
 }
 
 // dockerLocal keeps the state in a volume: the second run knows what the first one made. The image's own user writes to
