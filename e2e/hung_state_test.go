@@ -15,17 +15,17 @@ const stopBudget = 8 * time.Second
 // TestHungStateServer has a state server that takes requests and never answers, from the first one on or in the middle
 // of an apply: a run that is stopped ends inside its budget, with a result, whatever its runtime does.
 func TestHungStateServer(t *testing.T) {
-	const creatingSecond = "probe_file.second[0]: Creating..."
 	rows := []struct {
 		name   string
 		hang   func(h *faults)
 		moment string // the server stops answering; then the signal comes
 		step   string
 		flight []string
+		code   int // a person is needed once a file is there that no state has
 	}{
-		{"from the first request on", func(h *faults) { h.harms(when(everything, hangs)) }, "", "init", nil},
-		{"while a file is made", func(h *faults) { h.harms(when(everything, hangs)) }, creatingSecond, "apply", bothInstances},
-		{"only for writes", func(h *faults) { h.harms(when(writesState, hangs)) }, creatingSecond, "apply", bothInstances},
+		{"from the first request on", func(h *faults) { h.harms(when(everything, hangs)) }, "", "init", nil, result.ExitRetry},
+		{"while a file is made", func(h *faults) { h.harms(when(everything, hangs)) }, creatingSecond, "apply", bothInstances, result.ExitPerson},
+		{"only for writes", func(h *faults) { h.harms(when(writesState, hangs)) }, creatingSecond, "apply", bothInstances, result.ExitPerson},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestHungStateServer(t *testing.T) {
 				l.signal(t, syscall.SIGTERM)
 				o := l.finish(t)
 				l.insideBudget(t, stopBudget)
-				wantInterrupted(t, o, row.step)
+				wantInterruptedWith(t, o, row.step, row.code)
 				wantInFlight(t, o, row.flight...)
 				f.wantLockKnown(t, o, h)
 			})

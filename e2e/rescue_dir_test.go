@@ -126,3 +126,27 @@ func TestRescuePrintedState(t *testing.T) {
 		})
 	}
 }
+
+// TestRescueFirstState has the first apply of all on a full disk with a server that fails every request: the printed
+// state was never saved and has no lineage. It is pushed once the server is well, and only where there is none.
+func TestRescueFirstState(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, h := faulty(t, runtime)
+		d := smallDisk(t, filepath.Join(f.dir, "disk"))
+		f.slowSecond(t, "2s")
+		l := f.start(t, "apply", "--workdir", filepath.Join(d.dir, "work"))
+		l.says(t, creatingSecond)
+		d.fill(t)
+		h.harms(when(everything, fails))
+		l.says(t, "rescuing it")
+		h.harms(nil)
+		o := l.finish(t)
+		wantSaved(t, o, result.SavedPushed)
+		f.wantState(t, both...)
+		wantInFlight(t, o)
+		if o.result.State.Lineage == "" {
+			t.Errorf("state = %+v, want a lineage", o.result.State)
+		}
+	})
+}

@@ -266,11 +266,17 @@ const creatingFirst = "probe_file.first: Creating..."
 // wantInterrupted is for a run that was stopped in a step.
 func wantInterrupted(t *testing.T, o outcome, step string) {
 	t.Helper()
+	wantInterruptedWith(t, o, step, result.ExitRetry)
+}
+
+// wantInterruptedWith is for one that ended with another code.
+func wantInterruptedWith(t *testing.T, o outcome, step string, code int) {
+	t.Helper()
 	if o.result == nil || o.result.Error == nil {
 		t.Fatalf("no error in the result\n%s", o)
 	}
-	if e := o.result.Error; o.code != result.ExitRetry || e.Kind != result.KindInterrupted || e.Step != step {
-		t.Errorf("exit %d, error = %+v; want exit %d, %s interrupted\n%s", o.code, e, result.ExitRetry, step, o)
+	if e := o.result.Error; o.code != code || e.Kind != result.KindInterrupted || e.Step != step {
+		t.Errorf("exit %d, error = %+v; want exit %d, %s interrupted\n%s", o.code, e, code, step, o)
 	}
 	if o.result.Partial {
 		t.Errorf("the result is partial\n%s", o)

@@ -88,6 +88,9 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
 		class = runtime.FailureLocked // it waited longer than it was told to
 	}
+	if name == stepStatePush && class == runtime.FailureStateWrite && errors.Is(pushError(out.Text()), errForbidden) {
+		class = runtime.FailureRBAC // of a restore: what it could not save is where it came from
+	}
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
 	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, advice[class])
 	if exit.Signal != 0 {
@@ -130,6 +133,7 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
 	runtime.FailureStateWrite: "the state could not be saved where it belongs",
 	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
+	runtime.FailureCrashed:    "the runtime ended without saying how: see its last words",
 	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",
 }
 

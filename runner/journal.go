@@ -28,14 +28,20 @@ func (r *run) setUnsaved(list *result.Unsaved) {
 }
 
 // unsaved is what a step that has ended may have changed without a saved state that says so. A runtime
-// that ended by itself has saved its state, or left it to be rescued, with all that providers told it. One that was
-// killed, or pressed to end, saved nothing that it had not saved before.
+// that came to its own end has saved its state, or left it to be rescued, with all that providers told it. Any other
+// saved nothing for sure that it had not saved before, see [run.findSaved].
 func unsaved(exit runtime.Exit, output *runtime.Output) *result.Unsaved {
-	if exit.Signal != 0 || exit.Pressed || exit.Killed {
-		return listUnsaved(output.Changes, len(output.Changes))
+	if cameToEnd(exit, output) {
+		unanswered := output.Unanswered()
+		return listUnsaved(unanswered, len(unanswered))
 	}
-	unanswered := output.Unanswered()
-	return listUnsaved(unanswered, len(unanswered))
+	return listUnsaved(output.Changes, len(output.Changes))
+}
+
+// cameToEnd tells of a step that nobody killed or pressed to end, and that said how it ended: its exit code is no proof
+// of either, since a wrapper may have made it.
+func cameToEnd(exit runtime.Exit, output *runtime.Output) bool {
+	return exit.Signal == 0 && !exit.Pressed && !exit.Killed && !output.Broke()
 }
 
 // listUnsaved lists the changes that are in flight, then those that ended; of each the newest first. It

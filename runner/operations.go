@@ -109,7 +109,7 @@ func (r *run) applyApproved(ctx context.Context) error {
 		r.res.Changes = &result.Changes{}
 		return nil
 	}
-	r.toApply = len(shown.summary.Resources)
+	r.toApply = shown.summary.Resources
 	// A plan of 20 MiB took 100 MiB to read. The runtime and its providers need them more than the runner.
 	shown.plan = nil
 	debug.FreeOSMemory()

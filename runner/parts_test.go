@@ -52,9 +52,11 @@ func TestUnsaved(t *testing.T) {
 		{"killed with its group, and ended by itself: the same", runtime.Exit{Code: 1, Asked: true, Killed: true}, answer, "d c b a"},
 		{"ended by itself: only what was in flight", runtime.Exit{Code: 1}, answer, "d c"},
 		{"ended by itself, a provider died", runtime.Exit{Code: 1}, []runtime.Diagnostic{{Summary: "Plugin did not respond"}}, "d c b"},
+		{"ended without a word: what is done is not saved either", runtime.Exit{Code: 1}, nil, "d c b a"},
+		{"ended without a word, as if nothing had failed", runtime.Exit{}, nil, "d c b a"},
 	}
 	for _, tt := range tests {
-		got := unsaved(tt.exit, &runtime.Output{Changes: changes, Errors: tt.errors})
+		got := unsaved(tt.exit, &runtime.Output{Changes: changes, Errors: tt.errors, Concluded: tt.errors != nil})
 		var addresses []string
 		for _, r := range got.Resources {
 			addresses = append(addresses, r.Address)
@@ -63,7 +65,7 @@ func TestUnsaved(t *testing.T) {
 			t.Errorf("%s: %d of %q, want %s", tt.name, got.Count, addresses, tt.want)
 		}
 	}
-	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2], Errors: answer}); got != nil {
+	if got := unsaved(runtime.Exit{}, &runtime.Output{Changes: changes[:2], Errors: answer, Concluded: true}); got != nil {
 		t.Errorf("unsaved = %+v after a step in which everything ended, want none", got)
 	}
 	if got, want := listUnsaved(changes[2:3], 1).Resources[0], (result.UnsavedResource{Address: "c", Action: "update", ID: "i-c"}); got != want {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -58,7 +59,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if err != nil {
 		f := asFailure(err, r.stop)
 		r.res.Error = r.errorOf(f)
-		err = errors.New(r.redact.String(r.subject() + ": " + f.Error()))
+		err = errors.New(r.redact.String(r.subject() + ": " + f.Error() + unsavedText(r.res.Unsaved)))
 	}
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
@@ -68,6 +69,29 @@ func (r *run) finish(err error) (*result.Result, error) {
 	r.announceEnd()
 	r.notifier.close(drainTime(r.stop))
 	return r.cleaned(), err
+}
+
+// maxNamed bounds how many resources the last line names.
+const maxNamed = 3
+
+// unsavedText is for people: what may be there that no state knows, and what to do about it. It goes on from a sentence.
+func unsavedText(u *result.Unsaved) string {
+	if u == nil {
+		return ""
+	}
+	var names []string
+	for _, c := range u.Resources[:min(maxNamed, len(u.Resources))] {
+		if name := c.Action + " " + c.Address; c.ID == "" {
+			names = append(names, name)
+		} else {
+			names = append(names, name+" (ID "+c.ID+")")
+		}
+	}
+	if more := u.Count - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more, see \"unsaved\" in the result", more))
+	}
+	return fmt.Sprintf("; no saved state may know of %d: %s; look for what was made, and import or delete it before the next run",
+		u.Count, strings.Join(names, ", "))
 }
 
 // announceEnd is the event about the end of the run.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,8 +59,8 @@ func (r *run) within(ctx context.Context, d time.Duration, share float64) (conte
 }
 
 // rescue brings a state that a step could not save to safety (spec/runner.md, "A state that could not be
-// saved"): into the backend, else into Secrets, else into the rescue directory.
-func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
+// saved"): into the backend, else into Secrets, else into the rescue directory. It returns a state that is safe now.
+func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (safe []byte) {
 	state, ok := r.unsaved(output)
 	if !ok {
 		if f.unsaved {
@@ -69,7 +70,7 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 			})
 			r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 		}
-		return
+		return nil
 	}
 	known := r.res.Unsaved
 	r.update(func(res *result.Result) {
@@ -90,6 +91,10 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) {
 	if saved == result.SavedPushed {
 		r.removeErrored()
 	}
+	if saved == result.SavedLost {
+		return nil
+	}
+	return state.bytes
 }
 
 // whereabouts tells where a state is that the runtime could not save, and what to do with it.
@@ -118,16 +123,36 @@ func (r *run) unsaved(output *runtime.Output) (unsavedState, bool) {
 	if data == nil {
 		data, _ = os.ReadFile(filepath.Join(r.work.root, erroredState))
 	}
+	return newUnsavedState(data)
+}
+
+// newUnsavedState reads a state. One that no backend ever had has no lineage, and the runtimes would push it over
+// whatever is there: it gets a lineage, so that it only goes where there is none. An encrypted one stays as it is.
+func newUnsavedState(data []byte) (unsavedState, bool) {
 	state := unsavedState{bytes: data}
-	var fields struct {
-		Serial  uint64 `json:"serial"`
-		Lineage string `json:"lineage"`
-	}
+	var fields map[string]json.RawMessage
 	if len(data) == 0 || json.Unmarshal(data, &fields) != nil {
 		return state, false
 	}
-	state.serial, state.lineage = fields.Serial, fields.Lineage
+	_ = json.Unmarshal(fields["serial"], &state.serial)
+	_ = json.Unmarshal(fields["lineage"], &state.lineage)
+	if _, encrypted := fields["encrypted_data"]; state.lineage != "" || encrypted {
+		return state, true
+	}
+	state.lineage = newLineage()
+	fields["lineage"], _ = json.Marshal(state.lineage)
+	if bytes, err := json.Marshal(fields); err == nil {
+		state.bytes = bytes
+	}
 	return state, true
+}
+
+// newLineage is a random UUID, as the runtimes use it.
+func newLineage() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // saveSomewhere tries the places in turn. What none takes is kept in the working directory, which goes with its pod: as

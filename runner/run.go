@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/root"
@@ -45,7 +46,7 @@ type run struct {
 	varFiles []string
 	planKey  []byte
 	budget   lockBudget
-	toApply  int // changes of the plan that is being applied, when it was made before
+	toApply  []plan.Change // of the plan that is being applied, when it was made before
 	outputs  map[string]runtime.Value
 	drifted  map[string]string // see runtime.Output
 

@@ -44,7 +44,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			return done{}, r.notStarted(s.name, err)
 		}
 		r.record(s.name, exit, attempt)
-		if exit.Code == 0 || slices.Contains(s.accepts, exit.Code) {
+		if (exit.Code == 0 || slices.Contains(s.accepts, exit.Code)) && !output.Broke() {
 			r.ended(exit, output)
 			r.notifyEnd(s.name, nil)
 			return done{code: exit.Code, output: output}, nil
@@ -99,7 +99,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		r.local.fault.Store(nil)
 	}
 	out := &sink{
-		console: r.console, progress: &progress{planned: r.toApply}, locked: r.observeLock, journal: r.journal,
+		console: r.console, progress: &progress{planned: len(r.toApply)}, locked: r.observeLock, journal: r.journal,
 		hold: s.name == stepInit && r.opts.Local,
 	}
 	listing := r.newLister(ctx, s)
@@ -146,7 +146,12 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 	r.childGone, r.leftLock = exit.GroupGone, exit.Signal != 0 || output.LeftLock()
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
-	r.rescue(ctx, f, output)
+	if f.step != stepStatePush { // that state is where it came from
+		safe := r.rescue(ctx, f, output)
+		if !cameToEnd(exit, output) {
+			r.findSaved(ctx, output, safe)
+		}
+	}
 	switch {
 	case f.reason == result.ReasonLockLost:
 		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })

@@ -175,7 +175,9 @@ func fromResult(r *result.Result) (v Verdict, reason, message string) {
 
 // whereState says where a state is that is not where it belongs.
 func whereState(r *result.Result, message string) string {
-	switch {
+	switch u := r.Unsaved; {
+	case (r.State == nil || r.State.Where == "") && u != nil && len(u.Resources) > 0:
+		return fmt.Sprintf("%d resources may be in no state, such as %s, import or delete them: %s", u.Count, u.Resources[0].Address, message)
 	case r.State == nil || r.State.Where == "":
 		return message
 	case r.Partial && r.State.Saved == result.SavedLost:

@@ -26,6 +26,7 @@ func TestConclude(t *testing.T) {
 		rescuing    = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"lost","serial":7,"where":"/captf/work/root"}}`
 		rescuedOnly = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"rescued","serial":7,"where":"Secret a/b"}}`
 		pushedOnly  = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"pushed","serial":7}}`
+		lost        = `{"version":1,"op":"apply","error":{"kind":"step","reason":"killed","step":"apply","tail":"killed"},"state":{"saved":"lost"},"unsaved":{"count":2,"resources":[{"address":"a.b","action":"create"},{"address":"a.c","action":"create"}]}}`
 		newerFields = `{"version":1,"op":"apply","error":null,"hats":3,"steps":[{"name":"init","exit":0,"seconds":1,"colour":"red"}],"lock":{"waitedSeconds":0,"forceUnlock":{"id":"x","outcome":"melted"}}}`
 		newerReason = `{"version":1,"op":"apply","error":{"kind":"step","reason":"moon-phase","step":"apply","tail":"full"}}`
 		newerSchema = `{"version":2,"op":"apply","error":"none"}`
@@ -71,6 +72,7 @@ func TestConclude(t *testing.T) {
 		"newer schema":              {Evidence{Complete: true, Document: []byte(newerSchema)}, Outcome{Verdict: Succeeded, Source: SourceConditions}, 0, false},
 		"newer schema, failed":      {Evidence{ExitCode: new(1), PodThere: true, Document: []byte(newerSchema)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: (&result.VersionError{Version: 2}).Error(), Source: SourceConditions}, 1, true},
 		"pod deleted, a list":       {Evidence{Changes: "j-changes"}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Message: "what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 3, false},
+		"lost, and what was made":   {Evidence{Document: []byte(lost)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "2 resources may be in no state, such as a.b, import or delete them: killed"}, 4, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

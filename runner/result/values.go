@@ -46,8 +46,12 @@ const (
 	ReasonStateWrite Reason = "state-write"
 	// ReasonDeadline: the run's own deadline passed.
 	ReasonDeadline Reason = "deadline"
-	// ReasonKilled: a child died of SIGKILL, probably for want of memory.
+	// ReasonKilled: a child died of SIGKILL, probably for want of memory, or said
+	// that it had none.
 	ReasonKilled Reason = "killed"
+	// ReasonCrashed: a child ended without a word of how its step ended, so that
+	// it may have saved nothing.
+	ReasonCrashed Reason = "crashed"
 	// ReasonDisk: the disk of the working directory is full.
 	ReasonDisk Reason = "disk"
 	// ReasonUsage: a flag, an operation or a value is not known.

@@ -48,19 +48,19 @@ func (d *dump) flush() {
 	}
 }
 
-// isState tells a state document, encrypted or not, from any other.
+// isState tells a state document, encrypted or not, from any other. The lineage of one that was never saved is empty.
 func isState(document []byte) bool {
 	if len(document) == 0 {
 		return false
 	}
 	var fields struct {
 		Version   int             `json:"version"`
-		Lineage   string          `json:"lineage"`
+		Lineage   *string         `json:"lineage"`
 		Serial    *uint64         `json:"serial"`
 		Encrypted json.RawMessage `json:"encrypted_data"`
 	}
 	if json.Unmarshal(document, &fields) != nil {
 		return false
 	}
-	return fields.Encrypted != nil || fields.Version > 0 && fields.Lineage != "" && fields.Serial != nil
+	return fields.Encrypted != nil || fields.Version > 0 && fields.Lineage != nil && fields.Serial != nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 )
 
 // Failure is the class of a failed step. The values are those of a result's error.reason (spec/runner.md, "The
@@ -25,6 +24,7 @@ const (
 	FailureBackend     Failure = "backend"     // nobody: where the state lives could not be reached
 	FailureStateWrite  Failure = "state-write" // an operator: the state could not be saved
 	FailureKilled      Failure = "killed"      // the memory limit, probably
+	FailureCrashed     Failure = "crashed"     // the runtime's authors, or whatever sent it a signal
 	FailureDisk        Failure = "disk"        // the size of the workdir
 )
 
@@ -83,8 +83,8 @@ var permanent = printed(`(?is)checksum|does not match any of the|provider regist
 // fallback. The exit code alone tells nothing: it is 1 for everything. Only a step that fetches (init) talks to
 // a registry.
 func Classify(exit Exit, output *Output, fetches bool) Failure {
-	if exit.Signal == syscall.SIGKILL && !exit.Killed {
-		return FailureKilled
+	if class := crash(exit, output); class != "" {
+		return class
 	}
 	own := output.everything(fromRuntime)
 	provider, changes := fromProvider(output), len(output.Changes) > 0

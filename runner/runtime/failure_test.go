@@ -16,6 +16,15 @@ func TestClassify(t *testing.T) {
 	}{
 		{"killed by the kernel", Exit{Code: 137, Signal: syscall.SIGKILL}, "", FailureKilled},
 		{"killed by the runner", Exit{Code: 137, Signal: syscall.SIGKILL, Killed: true}, "", FailureConfig},
+		{"out of memory", Exit{Code: 2}, "fatal error: runtime: out of memory\n\nruntime stack:\nruntime.throw", FailureKilled},
+		{"out of memory, at its start", Exit{Code: 2}, "runtime: cannot allocate memory\nfatal error: x", FailureKilled},
+		{"killed behind a shell", Exit{Code: 137}, "Killed", FailureKilled},
+		{"crash", Exit{Code: 11}, "!!!! OPENTOFU CRASH !!!!\n\npanic: runtime error: index out of range", FailureCrashed},
+		{"fatal signal", Exit{Code: 2}, "SIGQUIT: quit\nPC=0x47 m=0\n\ngoroutine 0", FailureCrashed},
+		{"fatal signal, unhandled", Exit{Code: 139, Signal: syscall.SIGSEGV}, "", FailureCrashed},
+		{"fatal signal behind a shell", Exit{Code: 139}, "Segmentation fault", FailureCrashed},
+		{"not a word after a change", failed, `{"@level":"info","@message":"x: Creating...","type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"create"}}`, FailureCrashed},
+		{"an error, and a crash in it", failed, "Error: Failed to load plugin\n\npanic: x", FailureConfig},
 		{"lock, json", failed, `{"@level":"error","@message":"Error: Error acquiring the state lock","type":"diagnostic","diagnostic":{"severity":"error","summary":"Error acquiring the state lock","detail":"Error message: the state is already locked by another tofu client"}}`, FailureLocked},
 		{"lock, http", failed, "Error: Error acquiring the state lock\n\nError message: HTTP remote state already locked:\nID=1111", FailureLocked},
 		{"lock without a state, tofu", failed, "Error: Failed to load state: the state is already locked by another tofu client", FailureLocked},
@@ -78,5 +87,48 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 				t.Errorf("class = %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestConcluded has steps that end at some moment: only one that has said how it ended has saved its state.
+func TestConcluded(t *testing.T) {
+	const (
+		starts   = `{"@message":"x","type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"create"}}`
+		ends     = `{"@message":"x","type":"apply_complete","hook":{"resource":{"addr":"a.b"},"action":"create"}}`
+		planned  = `{"@message":"x","type":"change_summary","changes":{"add":1,"operation":"plan"}}`
+		applied  = `{"@message":"x","type":"change_summary","changes":{"add":1,"operation":"apply"}}`
+		warning  = `{"@message":"x","type":"diagnostic","diagnostic":{"severity":"warning","summary":"x"}}`
+		failure  = `{"@message":"x","type":"diagnostic","diagnostic":{"severity":"error","summary":"no capacity"}}`
+		stopping = `{"@message":"x","type":"diagnostic","diagnostic":{"severity":"error","summary":"Error saving current state"}}`
+		pressed  = `{"@message":"x","type":"diagnostic","diagnostic":{"severity":"error","summary":"operation canceled"}}`
+	)
+	for name, row := range map[string]struct {
+		lines []string
+		broke bool
+	}{
+		"planned":                    {[]string{planned}, false},
+		"applied":                    {[]string{planned, starts, ends, applied}, false},
+		"failed":                     {[]string{planned, starts, ends, failure}, false},
+		"in flight":                  {[]string{planned, starts}, true},
+		"done, and not a word":       {[]string{planned, starts, ends}, true},
+		"only a warning":             {[]string{starts, ends, warning}, true},
+		"could not save on the way":  {[]string{starts, ends, stopping}, true},
+		"pressed to end":             {[]string{starts, ends, pressed}, true},
+		"an error, then it works on": {[]string{starts, failure, ends}, true},
+	} {
+		r := reader{sink: Discard, output: &Output{}}
+		for _, line := range row.lines {
+			r.line([]byte(line))
+		}
+		if got := r.output.Broke(); got != row.broke {
+			t.Errorf("%s: broke = %v, want %v", name, got, row.broke)
+		}
+	}
+}
+
+func TestTailOfCrash(t *testing.T) {
+	o := TextOutput("some line\nfatal error: out of memory\n\ngoroutine 1 [running]:\nrax 0x0\nrbx 0x1\nrcx 0x2\nrdx 0x3\nrdi 0x4\nrsi 0x5\n")
+	if got, want := o.Tail(), "fatal error: out of memory"; got != want {
+		t.Errorf("tail = %q, want %q", got, want)
 	}
 }

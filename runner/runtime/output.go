@@ -50,6 +50,9 @@ type Output struct {
 	// Changes are the changes to resources that were started, in that order. A runtime saves its state
 	// every 20 s and at its end: if it does not get there, none of them may be in a state.
 	Changes []Started
+	// Concluded says that the step told how it ended, after the last change to a resource. A runtime does so when it has
+	// saved its state, or has said that it cannot. One that crashes, or is killed, does not, whatever its exit code is.
+	Concluded bool
 	// State is the state that the runtime printed because it could save it nowhere.
 	State []byte
 
@@ -97,7 +100,7 @@ func (o *Output) event(e Event) {
 		o.diagnostic(e.Diagnostic)
 	case changeSummary:
 		if e.Changes != nil && e.Changes.Operation != "plan" {
-			o.Counts = e.Changes
+			o.Counts, o.Concluded = e.Changes, true
 		}
 	case plannedChange:
 		if e.Change != nil {
@@ -121,6 +124,7 @@ func (o *Output) apply(e Event) {
 	if e.Hook == nil {
 		return
 	}
+	o.Concluded = false
 	address := e.Hook.Resource.Addr
 	if e.Type == applyStart {
 		o.Changes = append(o.Changes, Started{Address: address, Action: e.Hook.Action, ID: e.Hook.IDValue})
@@ -139,11 +143,19 @@ func (o *Output) apply(e Event) {
 }
 
 func (o *Output) diagnostic(d *tfjson.Diagnostic) {
-	if d == nil || d.Severity != tfjson.DiagnosticSeverityError || len(o.Errors) >= maxDiagnostics {
+	if d == nil || d.Severity != tfjson.DiagnosticSeverityError {
+		return
+	}
+	o.Concluded = o.Concluded || !beforeEnd[d.Summary]
+	if len(o.Errors) >= maxDiagnostics {
 		return
 	}
 	o.Errors = append(o.Errors, Diagnostic{Summary: d.Summary, Detail: d.Detail, Address: d.Address})
 }
+
+// beforeEnd are the errors that a runtime reports without having saved its state: when it is told to stop and cannot save
+// what it has so far, and when it is told so a second time.
+var beforeEnd = map[string]bool{"Error saving current state": true, "operation canceled": true}
 
 // Text is all that was printed and is no event, both ends of it when it is long.
 func (o *Output) Text() string { return o.text.String() }
@@ -156,10 +168,13 @@ func (o *Output) Diagnostics() []Diagnostic {
 	return textDiagnostics(o.Text())
 }
 
-// Tail is what an operator needs to read: the diagnostics, or else the end of the plain text.
+// Tail is what an operator needs to read: the diagnostics, the cause of a crash, or else the end of the plain text.
 func (o *Output) Tail() string {
 	errors := o.Diagnostics()
 	if len(errors) == 0 {
+		if cause := crashCause(o.Text()); cause != "" {
+			return cause
+		}
 		return strings.TrimSpace(lastLines(o.Text(), 5))
 	}
 	parts := make([]string, len(errors))
