@@ -94,6 +94,12 @@ func TestRescueSet(t *testing.T) {
 			t.Errorf("the second state has serial %d, this test wants the same as that of the first", *again.result.State.Serial)
 		}
 
+		f.chunks(t, second[0].Data["tfstate"])
+		o = f.must(t, result.ExitFailed, "restore", "--restore-chunks", "1", "--workdir", f.dir+"/forbidden", "--lock-timeout", "0")
+		if e := o.result.Error; e.Reason != result.ReasonRBAC || o.result.State != nil || len(k.rescueSet(t)) != 2 {
+			t.Errorf("error = %+v, state = %+v, want rbac: the state is where it came from\n%s", e, o.result.State, o)
+		}
+
 		k.kubeconfig = k.server.Kubeconfig(t, k.object.Namespace, k.server.RunnerRules())
 		k.copyNamed(t, first[0].Name)
 		f.restore(t, k, second[0].Name, "--workdir", f.dir+"/fresh")

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -122,7 +123,9 @@ func (l *local) serve(ctx context.Context, r *run) error {
 	if err := l.checkWritable(); err != nil {
 		return err
 	}
-	l.states = statesrv.NewStates(l.store, statesrv.Rules{Log: r.log})
+	// What it refuses, a runtime or this run tells of, as far as a person has to know.
+	log := slog.New(warnings{r.log.Handler()})
+	l.states = statesrv.NewStates(l.store, statesrv.Rules{Log: log})
 	found, err := l.states.Repair(ctx)
 	if err != nil {
 		return l.stateError(err)
@@ -142,7 +145,7 @@ func (l *local) serve(ctx context.Context, r *run) error {
 		"TF_HTTP_USERNAME": localUser, "TF_HTTP_PASSWORD": secret,
 	}
 	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{
-		Auth: statesrv.NewOneUser(localUser, secret), Log: r.log, OnFault: l.noteFault,
+		Auth: statesrv.NewOneUser(localUser, secret), Log: log, OnFault: l.noteFault,
 	})
 	noting := noteLocks(handler, r.work.lockNote(), secret)
 	ctx, l.stop = context.WithCancel(ctx)

@@ -47,3 +47,14 @@ func (h redacting) clean(a slog.Attr) slog.Attr {
 	}
 	return slog.Attr{Key: a.Key, Value: slog.GroupValue(group...)}
 }
+
+// warnings is a log handler for what matters only when something is wrong.
+type warnings struct{ slog.Handler }
+
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler { return warnings{h.Handler.WithAttrs(attrs)} }
+
+func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
