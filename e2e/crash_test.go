@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -71,6 +72,9 @@ func TestCrashedRuntime(t *testing.T) {
 					t.Errorf("state = %+v, want it lost\n%s", s, o)
 				}
 				wantInFlight(t, o, bothInstances...)
+				if last, want := o.lastLine(), "create probe_file.first (ID "+f.files+"/first)"; !strings.Contains(last, want) {
+					t.Errorf("the last line is %q, want it to name %s", last, want)
+				}
 				if id := f.backend.holder(t); id != "" {
 					t.Errorf("lock %s is still held", id)
 				}

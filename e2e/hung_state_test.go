@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -138,4 +141,29 @@ while :; do wait; done
 			}
 		})
 	}
+}
+
+// TestLockOfDeadServer has a state server die right after it has given a lock: nobody could ask it for the lock's ID, and
+// the result says that the lock may be held.
+func TestLockOfDeadServer(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, h := faulty(t, runtime)
+		var locked atomic.Bool
+		h.harms(func(r *http.Request) fate {
+			if locked.Load() {
+				return cut
+			}
+			locked.Store(r.Method == "LOCK")
+			return passes
+		})
+		o := f.must(t, result.ExitRetry, "apply", "--lock-timeout", "0")
+		h.harms(nil)
+		if id := f.backend.holder(t); id == "" {
+			t.Fatalf("the lock is free\n%s", o)
+		}
+		if l := o.result.Lock; !l.MaybeHeld || !strings.Contains(o.stderr, "may still be held") {
+			t.Errorf("lock = %+v, want it to be told that it may be held\n%s", l, o)
+		}
+	})
 }

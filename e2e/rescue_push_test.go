@@ -53,9 +53,28 @@ func wantSaved(t *testing.T, o outcome, saved result.Saved) {
 	if s := o.result.State; s == nil || s.Saved != saved {
 		t.Fatalf("state = %+v, want %s\n%s", s, saved, o)
 	}
+	wantFate(t, o)
 	if strings.Contains(o.String(), "hunter2") || strings.Contains(o.stdout+o.stderr, `"lineage"`) {
 		t.Errorf("the state is in the log\n%s", o)
 	}
+}
+
+// wantFate checks the last line for people: it says where the state is now, and names no file that was moved.
+func wantFate(t *testing.T, o outcome) {
+	t.Helper()
+	want := o.result.State.Where
+	if o.result.State.Saved == result.SavedPushed {
+		want = "it is saved"
+	}
+	if last := o.lastLine(); !strings.Contains(last, want) || strings.Contains(last, "push errored.tfstate") {
+		t.Errorf("the last line is %q, want it to say %q", last, want)
+	}
+}
+
+// lastLine is the last one for people.
+func (o outcome) lastLine() string {
+	text := strings.TrimSpace(o.stderr)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // wantRescued compares a rescued state with what the result says of it: it has both files.

@@ -55,6 +55,8 @@ func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
 }
 
-func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler { return warnings{h.Handler.WithAttrs(attrs)} }
+func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{h.Handler.WithAttrs(attrs)}
+}
 
 func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }

@@ -68,6 +68,27 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 	}
 }
 
+// tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows that
+// it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left alone.
+func (r *run) tellLeftLock(ctx context.Context) {
+	if r.lockedAt.IsZero() && !r.saidLeft || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
+		return
+	}
+	err := errNoLook
+	if r.keeper != nil {
+		var holder *lock.Info
+		ctx, cancel := r.look(ctx)
+		defer cancel()
+		if holder, err = r.keeper.Holder(ctx); err == nil && (holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart)) {
+			return
+		}
+		r.setHolder(holder)
+	}
+	r.log.Warn("the lock of this run may still be held, and its ID could not be learned: a lock of this host since then is that one",
+		"since", r.stepStart.UTC().Format(time.RFC3339), "error", err)
+	r.update(func(res *result.Result) { res.Lock.MaybeHeld = true })
+}
+
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed
 // down. The runner is PID 1, so every process of that container is gone; and the pod is this Job's own, by
 // its hostname: with hostNetwork, or a hostname that was chosen, others could have the same. A container that is started

@@ -77,6 +77,20 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
+func TestUnsavedText(t *testing.T) {
+	u := &result.Unsaved{Count: 5, Resources: []result.UnsavedResource{
+		{Address: "a", Action: "create", ID: "i-a"}, {Address: "b", Action: "update"}, {Address: "c", Action: "delete"}, {Address: "d", Action: "create"},
+	}}
+	want := `; no saved state may know of 5: create a (ID i-a), update b, delete c, and 2 more, see "unsaved" in the result; ` +
+		`look for what was made, and import or delete it before the next run`
+	if diff := cmp.Diff(want, unsavedText(u)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := unsavedText(nil); got != "" {
+		t.Errorf("of nothing it says %q", got)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	event := func(kind, address string) runtime.Event {
 		return runtime.Event{Type: kind, Hook: &runtime.Hook{Resource: runtime.Resource{Addr: address}}}

@@ -57,7 +57,8 @@ type run struct {
 	ownLock   string    // the lock that a child of this run was seen to hold
 	childGone bool      // no process of that child is left
 	lockedAt  time.Time // when a child of this run first showed that it has the lock
-	leftLock  bool      // it did not release it
+	leftLock  bool      // it did not release it, or did not say so
+	saidLeft  bool      // it said that it could not
 	observing sync.WaitGroup
 
 	earlier *result.Unsaved // what an earlier local run left, see inherit

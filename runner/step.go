@@ -143,7 +143,8 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.setUnsaved(unsaved(exit, output))
 	r.lookAtLock(ctx, output)
-	r.childGone, r.leftLock = exit.GroupGone, exit.Signal != 0 || output.LeftLock()
+	r.childGone, r.saidLeft = exit.GroupGone, output.LeftLock() && f.reason != result.ReasonLockLost
+	r.leftLock = r.saidLeft || diedOf(f.reason) || !cameToEnd(exit, output)
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
 	if f.step != stepStatePush { // that state is where it came from
@@ -158,6 +159,12 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 	case r.ownLock == "" || r.holder().ID != r.ownLock:
 		r.setHolder(nil) // another run's, that this one has nothing to do with
 	}
+	r.tellLeftLock(ctx)
+}
+
+// diedOf tells the reasons of a child that did not come to its end.
+func diedOf(reason result.Reason) bool {
+	return reason == result.ReasonKilled || reason == result.ReasonCrashed
 }
 
 // record notes a step in the result and saves the result as it is so far.

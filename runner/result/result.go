@@ -128,6 +128,9 @@ type Lock struct {
 	// Released says that the lock was this run's own, left by a child that was
 	// killed, and that the run has released it.
 	Released bool `json:"released,omitempty"`
+	// MaybeHeld says that the run's own lock may still be held, and that its ID
+	// is not known for sure: ID is empty, or that of a lock of the same host.
+	MaybeHeld bool `json:"maybeHeld,omitempty"`
 	// ForceUnlock is set when a lock ID was handed down.
 	ForceUnlock *ForceUnlock `json:"forceUnlock,omitempty"`
 }
