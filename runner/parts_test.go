@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"log/slog"
 	"errors"
 	"strings"
 	"syscall"
@@ -216,4 +217,19 @@ func TestPauseEndsWithAStop(t *testing.T) {
 			t.Error("a pause after the stop was not cut short")
 		}
 	})
+}
+
+func TestWarnings(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(warnings{slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})}).With("state", "m")
+	log.Info("refused")
+	log.Warn("damaged")
+	if got, want := out.String(), "level=WARN msg=damaged state=m\n"; got != want {
+		t.Errorf("log = %q, want %q", got, want)
+	}
 }

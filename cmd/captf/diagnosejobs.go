@@ -73,6 +73,9 @@ func (s observed) ended(r launch.Run) finding {
 	case launch.Succeeded:
 		return finding{Level: fine, Text: text}
 	case launch.StateUnsaved:
+		if res := o.Result; res != nil && res.Unsaved != nil && res.State != nil && res.State.Where == "" {
+			return finding{Level: problem, Text: text + "; nothing may run before they are in the state, or gone: then delete the Job", Next: s.logs(r)}
+		}
 		return finding{Level: problem, Text: text + "; nothing may run before its state is restored", Next: s.command("state rescue")}
 	case launch.Blocked, launch.PlanChanged:
 		return finding{Level: problem, Text: text + "; a person has to approve its plan", Next: s.logs(r)}
