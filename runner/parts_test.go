@@ -2,8 +2,8 @@ package runner
 
 import (
 	"bytes"
-	"log/slog"
 	"errors"
+	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
