@@ -71,7 +71,7 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 // tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows that
 // it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left alone.
 func (r *run) tellLeftLock(ctx context.Context) {
-	if r.lockedAt.IsZero() && !r.saidLeft || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
+	if r.lockedAt.IsZero() && !r.mayHave || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
 		return
 	}
 	err := errNoLook

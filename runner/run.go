@@ -58,7 +58,7 @@ type run struct {
 	childGone bool      // no process of that child is left
 	lockedAt  time.Time // when a child of this run first showed that it has the lock
 	leftLock  bool      // it did not release it, or did not say so
-	saidLeft  bool      // it said that it could not
+	mayHave   bool      // it may have had it, whatever it showed
 	observing sync.WaitGroup
 
 	earlier *result.Unsaved // what an earlier local run left, see inherit

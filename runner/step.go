@@ -143,8 +143,8 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.setUnsaved(unsaved(exit, output))
 	r.lookAtLock(ctx, output)
-	r.childGone, r.saidLeft = exit.GroupGone, output.LeftLock() && f.reason != result.ReasonLockLost
-	r.leftLock = r.saidLeft || diedOf(f.reason) || !cameToEnd(exit, output)
+	r.childGone, r.mayHave = exit.GroupGone, mayHaveLock(f, output)
+	r.leftLock = r.mayHave || diedOf(f.reason) || !cameToEnd(exit, output)
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
 	if f.step != stepStatePush { // that state is where it came from
@@ -160,6 +160,12 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 		r.setHolder(nil) // another run's, that this one has nothing to do with
 	}
 	r.tellLeftLock(ctx)
+}
+
+// mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before they
+// read the state, and say nothing of a release that fails after that did.
+func mayHaveLock(f *failure, output *runtime.Output) bool {
+	return f.reason == result.ReasonBackend && f.step != stepInit || f.reason != result.ReasonLockLost && output.LeftLock()
 }
 
 // diedOf tells the reasons of a child that did not come to its end.
