@@ -64,7 +64,7 @@ func wantFate(t *testing.T, o outcome) {
 	t.Helper()
 	want := o.result.State.Where
 	if o.result.State.Saved == result.SavedPushed {
-		want = "it is saved"
+		want = "the state was saved after all"
 	}
 	if last := o.lastLine(); !strings.Contains(last, want) || strings.Contains(last, "push errored.tfstate") {
 		t.Errorf("the last line is %q, want it to say %q", last, want)
