@@ -59,6 +59,11 @@ func (s observed) logs(r launch.Run) string {
 	return fmt.Sprintf("kubectl logs -n %s job/%s", s.object.Namespace, r.Name)
 }
 
+// outcome is the command that shows how a Job ended, whether or not its pod is there.
+func (s observed) outcome(r launch.Run) string {
+	return fmt.Sprintf("%s launch attach -n %s %s", s.name, s.object.Namespace, r.Name)
+}
+
 // ended tells of the last Job.
 func (s observed) ended(r launch.Run) finding {
 	o := *cmp.Or(r.Outcome, &launch.Outcome{})
@@ -80,7 +85,10 @@ func (s observed) ended(r launch.Run) finding {
 	case launch.Blocked, launch.PlanChanged:
 		return finding{Level: problem, Text: text + "; a person has to approve its plan", Next: s.logs(r)}
 	case launch.Interrupted:
-		return finding{Level: note, Text: text + "; it is tried again", Next: s.logs(r)}
+		if r.Owner.UID == "" { // started by hand, and its pod, with its log, is mostly gone
+			return finding{Level: note, Text: text + "; launch it again", Next: s.outcome(r)}
+		}
+		return finding{Level: note, Text: text + "; it is tried again", Next: s.outcome(r)}
 	}
 	return finding{Level: problem, Text: text, Next: s.afterFailure(r, o)}
 }
