@@ -75,7 +75,8 @@ func (s jobShelf) put(ctx context.Context, kind documentKind, document []byte) (
 	return made.Name, nil
 }
 
-// folder keeps documents in files.
+// folder keeps documents in files. Like the result they outlive processes, not machines: to wait for the disk would hold
+// up the writes of the result beside them, while resources are being made.
 type folder struct {
 	dir, prefix string
 	latest      bool // of the results only the last one is of interest
@@ -90,7 +91,7 @@ func (f folder) put(_ context.Context, kind documentKind, document []byte) (stri
 		return "", err
 	}
 	_, err = file.Write(document)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		_ = os.Remove(file.Name())
 		return "", err
 	}
