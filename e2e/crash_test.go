@@ -9,10 +9,7 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// firstDone is what a run prints when the first file is there.
-const firstDone = "probe_file.first: Creation complete"
-
-// creatingSecond is what it prints when the second one is in flight.
+// creatingSecond is what a run prints when the second file is in flight, and the first one is there.
 const creatingSecond = "probe_file.second[0]: Creating..."
 
 // slowSecond makes the second file take a while, stubbornly: the first one is there then, and in no saved state.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +47,7 @@ Exit codes: 0 good, 1 not good or not readable, 2 usage.`,
 		},
 	}
 	out.flags(c)
-	c.Flags().StringVar(&options.Platform, "platform", "linux/"+runtime.GOARCH, "the `OS/ARCH` to check")
+	c.Flags().StringVar(&options.Platform, "platform", "", "the `OS/ARCH` that the image has to be for (default: any; of an index this machine's)")
 	c.Flags().StringVar(&options.Name, "name", "", "the `name` of the image, in an archive or folder of several")
 	c.Flags().BoolVar(&run, "run", run, "start the image's runtime on this machine")
 	return c

@@ -134,7 +134,7 @@ func (c content) build(t *testing.T) v1.Image {
 }
 
 func options(t *testing.T) Options {
-	return Options{Platform: "linux/" + runtime.GOARCH, Scratch: t.TempDir()}
+	return Options{Scratch: t.TempDir()}
 }
 
 // looked opens an image that was never written anywhere.

@@ -42,6 +42,9 @@ func Open(ctx context.Context, ref string, o Options) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)
 	}
+	if is := i.OS + "/" + i.Arch; o.Platform != "" && o.Platform != is {
+		return nil, fmt.Errorf("%s is an image for %s, not for %s", ref, is, o.Platform)
+	}
 	return i, nil
 }
 

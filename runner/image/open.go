@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -21,7 +22,8 @@ import (
 
 // Options say which image is meant.
 type Options struct {
-	// Platform is OS/ARCH; it chooses among the images of an index.
+	// Platform is OS/ARCH: it chooses among the images of an index, and a single image has to be for it. Empty chooses
+	// this machine's, and takes any single image.
 	Platform string
 	// Name chooses among several images of an archive or a layout. It may be empty when there is one.
 	Name string
@@ -32,7 +34,7 @@ type Options struct {
 // open finds the image: ref is a folder with an OCI layout, an archive as `docker save` or buildah write it, or a
 // reference of a registry, for which the credentials of docker login are used.
 func open(ctx context.Context, ref string, o Options) (v1.Image, error) {
-	platform, err := v1.ParsePlatform(o.Platform)
+	platform, err := v1.ParsePlatform(cmp.Or(o.Platform, "linux/"+runtime.GOARCH))
 	if err != nil {
 		return nil, fmt.Errorf("platform %q: %w", o.Platform, err)
 	}
@@ -163,8 +165,11 @@ func openLayout(dir, name string, platform v1.Platform) (v1.Image, error) {
 			found = append(found, d)
 		}
 	}
-	if len(found) != 1 {
-		return nil, fmt.Errorf("%s has %d images that may be meant: name one of %s", dir, len(found), strings.Join(names, ", "))
+	switch {
+	case len(found) == 0 && name != "":
+		return nil, fmt.Errorf("%s has no image %s, only %s", dir, name, strings.Join(names, ", "))
+	case len(found) != 1:
+		return nil, fmt.Errorf("%s has %d images, name one of them: %s", dir, len(found), strings.Join(names, ", "))
 	}
 	if found[0].MediaType.IsIndex() {
 		return ofPlatform(index, found[0].Digest, platform)

@@ -87,9 +87,13 @@ func TestChoice(t *testing.T) {
 		{"linux/arm64", "localhost/both:dev", "arm64", ""},
 		{"linux/amd64", "localhost/both:dev", "amd64", ""},
 		{"linux/s390x", "localhost/both:dev", "", "not for linux/s390x"},
-		{"linux/amd64", "localhost/one:dev", "riscv64", ""},
+		{"linux/riscv64", "localhost/one:dev", "riscv64", ""},
+		{"", "localhost/one:dev", "riscv64", ""},
+		{"", "localhost/both:dev", runtime.GOARCH, ""},
+		{"linux/amd64", "localhost/one:dev", "", "for linux/riscv64, not for linux/amd64"},
+		{"plan9", "localhost/one:dev", "", "not for plan9"},
 		{"linux/amd64", "", "", "localhost/both:dev, localhost/one:dev"},
-		{"linux/amd64", "localhost/none:dev", "", "name one of"},
+		{"linux/amd64", "localhost/none:dev", "", "has no image localhost/none:dev, only"},
 	} {
 		i, err := Open(t.Context(), dir, Options{Platform: tt.platform, Name: tt.name, Scratch: t.TempDir()})
 		switch {
@@ -111,7 +115,7 @@ func TestOpenFails(t *testing.T) {
 		t.TempDir():    "is no OCI layout",
 		"open_test.go": "read open_test.go",
 	} {
-		if _, err := Open(t.Context(), source, Options{Platform: "linux/" + runtime.GOARCH, Scratch: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), source, options(t)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", source, err, want)
 		}
 	}
