@@ -26,7 +26,7 @@ build: $(BINARIES) ## build the commands into bin/
 $(BINARIES):
 	$(GOBUILD) -o $(BIN)/$@ ./cmd/$@
 
-tools: ## build the pinned test tools (about 35 minutes once, then cached)
+tools: ## build the pinned test tools (about 20 minutes once, then cached)
 	scripts/tools/build.sh probe tofu terraform k8s versitygw image
 
 test: lint tools ## lint, then run all tests, with the race detector, on real tofu, terraform, etcd, kube-apiserver and an S3 gateway, and in a real cluster (as root)

@@ -83,11 +83,12 @@ func (e Event) HoldsLock() bool {
 	return false
 }
 
-// ChangesResource tells whether the line is about a change to a resource that began or ended.
+// ChangesResource tells whether the line is about a change to a resource that began or ended. A data source is read in
+// the same way, by a plan, too.
 func (e Event) ChangesResource() bool {
 	switch e.Type {
 	case applyStart, applyComplete, applyErrored:
-		return e.Hook != nil
+		return e.Hook != nil && e.Hook.Action != "read"
 	}
 	return false
 }

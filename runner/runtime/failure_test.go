@@ -93,6 +93,8 @@ Error message: leases.coordination.k8s.io "lock-tfstate-default-x" is forbidden:
 // TestConcluded has steps that end at some moment: only one that has said how it ended has saved its state.
 func TestConcluded(t *testing.T) {
 	const (
+		reads    = `{"@message":"x","type":"apply_start","hook":{"resource":{"addr":"data.a.b"},"action":"read"}}`
+		read     = `{"@message":"x","type":"apply_complete","hook":{"resource":{"addr":"data.a.b"},"action":"read"}}`
 		starts   = `{"@message":"x","type":"apply_start","hook":{"resource":{"addr":"a.b"},"action":"create"}}`
 		ends     = `{"@message":"x","type":"apply_complete","hook":{"resource":{"addr":"a.b"},"action":"create"}}`
 		planned  = `{"@message":"x","type":"change_summary","changes":{"add":1,"operation":"plan"}}`
@@ -107,6 +109,7 @@ func TestConcluded(t *testing.T) {
 		broke bool
 	}{
 		"planned":                    {[]string{planned}, false},
+		"planned with a data source": {[]string{reads, read, planned}, false},
 		"applied":                    {[]string{planned, starts, ends, applied}, false},
 		"failed":                     {[]string{planned, starts, ends, failure}, false},
 		"in flight":                  {[]string{planned, starts}, true},

@@ -115,15 +115,13 @@ func (o *Output) event(e Event) {
 		}
 	case "outputs":
 		o.Outputs = e.Outputs
-	case applyStart, applyComplete, applyErrored:
+	}
+	if e.ChangesResource() {
 		o.apply(e)
 	}
 }
 
 func (o *Output) apply(e Event) {
-	if e.Hook == nil {
-		return
-	}
 	o.Concluded = false
 	address := e.Hook.Resource.Addr
 	if e.Type == applyStart {

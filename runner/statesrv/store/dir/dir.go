@@ -71,8 +71,10 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	users, err := root.OpenFile(usersFile, os.O_CREATE|os.O_RDWR, 0o600)
-	if errors.Is(err, unix.EROFS) { // to read what is there
-		users, err = root.Open(usersFile)
+	if errors.Is(err, unix.EROFS) {
+		if there, errOpen := root.Open(usersFile); errOpen == nil { // what is there can be read
+			users, err = there, nil
+		}
 	}
 	if err != nil {
 		root.Close()

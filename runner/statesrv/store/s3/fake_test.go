@@ -179,6 +179,13 @@ func (f *fake) meanwhile(key string) {
 	}
 }
 
+// play starts over with these faults.
+func (f *fake) play(faults faults) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults, f.puts = faults, nil
+}
+
 // take counts down, and reports whether there was something left.
 func (f *fake) take(count *int) bool {
 	f.mu.Lock()

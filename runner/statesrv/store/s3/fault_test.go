@@ -50,12 +50,12 @@ func TestLostAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.faults, f.puts = c.faults, nil
+			f.play(c.faults)
 			rev, err := s.Create(t.Context(), "create", []byte("ours"))
 			wantWrite(t, s, "create", rev, err, c.create)
 			wantPuts(t, f, c.puts)
 
-			f.faults, f.puts = c.faults, nil
+			f.play(c.faults)
 			rev, err = s.Swap(t.Context(), "swap", first, []byte("ours"))
 			wantWrite(t, s, "swap", rev, err, c.swap)
 			wantPuts(t, f, c.puts)
@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		"swap, absent, 404": {faults{absent404: true}, func() (store.Revision, error) { return s.Swap(t.Context(), "no", old, nil) }, store.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.faults, f.puts = c.faults, nil
+			f.play(c.faults)
 			if _, err := c.write(); !errors.Is(err, c.want) || errors.Is(err, store.ErrUnknown) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
