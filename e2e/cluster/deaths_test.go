@@ -66,7 +66,7 @@ func kills() []fault {
 			name: "runner out of memory", variables: slower, template: filled("300Mi"), locks: stale, lost: true,
 			hit: func(t *testing.T, s *subject, job *batchv1.Job) {
 				s.awaitSecond(t)
-				exhaust(t, preferRunner(t, job.Name))
+				exhaust(t, preferRunner(t, job))
 			},
 			ends: func(e ending) bool {
 				return e.reason == "OOMKilled" && e.exit == 137 && e.result != nil && e.result.Partial
@@ -116,7 +116,7 @@ func adjusted(change func(*corev1.PodSpec)) func(*launch.Template) {
 
 // preferRunner has the kernel end the runner of a Job first, and not the process with the most memory. What the runner
 // has started already keeps its own score. It returns the folder of the runner's process.
-func preferRunner(t *testing.T, job string) (proc string) {
+func preferRunner(t *testing.T, job *batchv1.Job) (proc string) {
 	t.Helper()
 	if proc = runnerProcess(t, job); proc == "" {
 		t.Fatal("the runner of the Job is not among the processes of this machine")
@@ -127,16 +127,18 @@ func preferRunner(t *testing.T, job string) (proc string) {
 	return proc
 }
 
-// runnerProcess is the folder of the process of a Job's runner on this machine, empty when there is none.
-func runnerProcess(t *testing.T, job string) string {
+// runnerProcess is the folder of the process of a Job's runner on this machine, empty when there is none. Another
+// namespace may have a Job of that name.
+func runnerProcess(t *testing.T, job *batchv1.Job) string {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
+	name, namespace := []byte("--job-name="+job.Name+"\x00"), []byte("namespace="+job.Namespace+"\x00")
 	for _, path := range commands {
 		command, err := os.ReadFile(path)
-		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && bytes.Contains(command, []byte("--job-name="+job+"\x00")) {
+		if err == nil && bytes.HasPrefix(command, []byte("/captf/bin/captf-runner\x00")) && bytes.Contains(command, name) && bytes.Contains(command, namespace) {
 			return filepath.Dir(path)
 		}
 	}

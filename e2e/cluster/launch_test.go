@@ -206,7 +206,7 @@ func (l *launcher) kill(t *testing.T) {
 	if err != nil || len(jobs.Items) != 1 {
 		t.Fatalf("%d Jobs, %v", len(jobs.Items), err)
 	}
-	pid, err := strconv.Atoi(filepath.Base(runnerProcess(t, jobs.Items[0].Name)))
+	pid, err := strconv.Atoi(filepath.Base(runnerProcess(t, &jobs.Items[0])))
 	if err == nil {
 		err = syscall.Kill(pid, syscall.SIGKILL)
 	}

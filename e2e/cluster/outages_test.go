@@ -91,7 +91,7 @@ func (s *subject) outliveRunner(t *testing.T, job *batchv1.Job) {
 	node(t, "stop", "kube-apiserver")
 	defer s.awaitAPI(t)
 	defer node(t, "start", "kube-apiserver")
-	poll(t, "the end of the runner", func(context.Context) (bool, error) { return runnerProcess(t, job.Name) == "", nil })
+	poll(t, "the end of the runner", func(context.Context) (bool, error) { return runnerProcess(t, job) == "", nil })
 }
 
 func (s *subject) awaitAPI(t *testing.T) {
