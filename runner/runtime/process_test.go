@@ -139,10 +139,9 @@ func TestGroupDoesNotOutliveTheChild(t *testing.T) {
 // no signal to the group reaches it, and never asks.
 func TestGroupThatIsNotSeenToBeGone(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	pidFile, moved := filepath.Join(dir, "pid"), filepath.Join(dir, "moved")
-	p := shell(`sh -c 'true & exec setsid sh -c "echo >\"$1\"; exec sleep 60" sh "$1"' sh "$2" &
-echo $! >"$1"; while [ ! -s "$2" ]; do sleep 0.01; done`, pidFile, moved)
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	p := shell(`sh -c 'sleep 60 & exec setsid sleep 60' &
+echo $! >"$1"; while [ "$(cat /proc/$!/comm)" != sleep ]; do sleep 0.01; done`, pidFile)
 	exit, err := p.Run(t.Context(), NewStop(time.Minute))
 	if err != nil {
 		t.Fatal(err)
