@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,16 +90,9 @@ func TestUnlockRefused(t *testing.T) {
 		f.must(t, 0, "apply")
 		f.write(t, "slow_override.tf", "resource \"probe_file\" \"first\" {\n  delay = \"4s\"\n}\n")
 		f.variables(t, map[string]string{"content": `"two"`})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for k.holder(t) == "" && t.Context().Err() == nil {
-				time.Sleep(20 * time.Millisecond)
-			}
-			k.forbid(t, "leases", "update")
-		}()
+		wait := k.onceHeld(t, func() { k.forbid(t, "leases", "update") })
 		o := f.run(t, "apply")
-		<-done
+		wait()
 		id := k.holder(t)
 		if id == "" || o.result == nil || o.result.Lock.ID != id || o.result.Lock.Who == "" {
 			t.Fatalf("the lock is held by %q, and the result does not say so\n%s", id, o)

@@ -19,20 +19,15 @@ func TestRobbed(t *testing.T) {
 		f.must(t, 0, "apply")
 		f.write(t, "slow_override.tf", "resource \"probe_file\" \"first\" {\n  delay = \"3s\"\n}\n")
 		f.variables(t, map[string]string{"content": `"two"`})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for k.holder(t) == "" && t.Context().Err() == nil {
-				time.Sleep(20 * time.Millisecond)
-			}
+		wait := k.onceHeld(t, func() {
 			k.edit(t, func(lease *coordinationv1.Lease) {
 				*lease.Spec.HolderIdentity = otherID
 				now := time.Now().UTC().Add(time.Minute).Format(time.RFC3339Nano)
 				lease.Annotations[lock.InfoAnnotation] = strings.Replace(lockBody(otherID, other), "2026-01-02T03:04:05.678Z", now, 1)
 			})
-		}()
+		})
 		o := f.must(t, result.ExitFailed, "apply")
-		<-done
+		wait()
 		r := o.result
 		if r.Error.Reason != result.ReasonLockLost || r.State == nil || r.State.Saved != result.SavedNormally || r.Lock.ID != otherID {
 			t.Errorf("want a lost lock, a saved state and the new holder\n%s", o)
@@ -41,6 +36,19 @@ func TestRobbed(t *testing.T) {
 			t.Errorf("the new holder's lock is now held by %q", id)
 		}
 	})
+}
+
+// onceHeld does something as soon as a run has the lock. wait returns when it is done.
+func (k *kubernetes) onceHeld(t *testing.T, do func()) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for k.holder(t) == "" && t.Context().Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		do()
+	}()
+	return func() { <-done }
 }
 
 // edit changes the Lease by hand.
