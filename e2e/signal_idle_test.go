@@ -123,6 +123,9 @@ func TestSignalInInit(t *testing.T) {
 		if got := o.steps(); got != "init" {
 			t.Errorf("steps %q, want none after init", got)
 		}
+		if tail := o.result.Error.Tail; !strings.HasPrefix(tail, "the step was interrupted: signal received") {
+			t.Errorf("the result says only what init has printed: %q", tail)
+		}
 		if state := f.backend.state(t); state != nil {
 			t.Errorf("a state was written: %s", state)
 		}

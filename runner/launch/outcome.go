@@ -146,7 +146,19 @@ func (e Evidence) conclude() Outcome {
 	if o.Verdict == Interrupted && o.Reason == "" && e.Deadline {
 		o.Reason = string(result.ReasonDeadline)
 	}
+	if o.Reason == string(result.ReasonDeadline) {
+		o.Message = late(res.Error)
+	}
 	return o
+}
+
+// late says where the deadline ended a run. What the runtime has printed by then need not tell.
+func late(e *result.Error) string {
+	where := "before its first step"
+	if e.Step != "" {
+		where = "in step " + e.Step
+	}
+	return fmt.Sprintf("the deadline ended it %s: %s", where, e.Tail)
 }
 
 // fromResult has no verdict for a document that was left by a runner that was killed.

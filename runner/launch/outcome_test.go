@@ -21,6 +21,7 @@ func TestConclude(t *testing.T) {
 		changed     = `{"version":1,"op":"apply","error":{"kind":"plan-changed","step":"plan","tail":"p2:0"}}`
 		interrupted = `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"signal"}}`
 		deadline    = `{"version":1,"op":"apply","error":{"kind":"interrupted","reason":"deadline","step":"apply","tail":"late"}}`
+		unstarted   = `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"","tail":"asked"}}`
 		rescued     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"state":{"saved":"rescued","where":"Secret a/b"}}`
 		unsaved     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"partial":true}`
 		rescuing    = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"lost","serial":7,"where":"/captf/work/root"}}`
@@ -47,8 +48,9 @@ func TestConclude(t *testing.T) {
 		"blocked":                     {Evidence{Document: []byte(blocked)}, Outcome{Verdict: Blocked, Reason: "blocked", Message: "deletes a.b"}, 4, false},
 		"plan changed":                {Evidence{Document: []byte(changed)}, Outcome{Verdict: PlanChanged, Reason: "plan-changed", Message: "p2:0"}, 4, false},
 		"interrupted":                 {Evidence{Document: []byte(interrupted)}, Outcome{Verdict: Interrupted, Message: "signal"}, 3, false},
-		"interrupted by the deadline": {Evidence{Document: []byte(interrupted), Deadline: true}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "signal"}, 3, true},
-		"the runner's own deadline":   {Evidence{Document: []byte(deadline)}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "late"}, 3, true},
+		"interrupted by the deadline": {Evidence{Document: []byte(interrupted), Deadline: true}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it in step apply: signal"}, 3, true},
+		"the runner's own deadline":   {Evidence{Document: []byte(deadline)}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it in step apply: late"}, 3, true},
+		"deadline before a step":      {Evidence{Document: []byte(unstarted), Deadline: true}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it before its first step: asked"}, 3, true},
 		"state rescued":               {Evidence{Document: []byte(rescued)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b: no"}, 4, false},
 		"killed before the rescue":    {Evidence{Document: []byte(unsaved)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "no"}, 4, false},
 

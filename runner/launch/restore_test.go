@@ -48,8 +48,9 @@ func TestPassRefusesToRestore(t *testing.T) {
 		"of another lineage": {func(f *fixture, _ string) {
 			f.must(f.kubelet.WriteState(f.Context(), 9, `{},"lineage":"l-2"`))
 		}, ReasonCopyLineage, "l-1, the state that is there has l-2"},
-		"changed": {func(f *fixture, backup string) { f.annotate(backup, naming.AnnotationDigest, "00") }, ReasonCopyUnusable, "its digest is"},
-		"in part": {func(f *fixture, backup string) { f.annotate(backup, naming.AnnotationParts, "2") }, ReasonCopyUnusable, "1 of 2 secrets"},
+		"of another lineage than asked for": {func(f *fixture, _ string) { f.object.desired.Restore.Lineage = "l-3" }, ReasonCopyLineage, "l-1, l-3 was asked for"},
+		"changed":                           {func(f *fixture, backup string) { f.annotate(backup, naming.AnnotationDigest, "00") }, ReasonCopyUnusable, "its digest is"},
+		"in part":                           {func(f *fixture, backup string) { f.annotate(backup, naming.AnnotationParts, "2") }, ReasonCopyUnusable, "1 of 2 secrets"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -90,14 +90,17 @@ func (s Set) secret(part int) string {
 var ErrLineage = errors.New("the copy is of another lineage")
 
 // CheckLineage returns an error that matches [ErrLineage] if the set would replace a state of another lineage. current
-// is nil if there is none, or none that can be read. asked is the lineage that a person asked for by name: that one
-// may replace any.
+// is nil if there is none, or none that can be read. asked is the lineage that a person asked for by name, empty for none:
+// a set of that one may replace any state, and a set of another one none.
 func (s Set) CheckLineage(current *state.Summary, asked string) error {
-	if current == nil || current.Lineage == s.Lineage || asked != "" && asked == s.Lineage {
-		return nil
+	switch {
+	case asked != "" && asked != s.Lineage:
+		return fmt.Errorf("restore %s: %w %s, %s was asked for: choose the copy or the lineage anew", s.Name, ErrLineage, s.Lineage, asked)
+	case asked == "" && current != nil && current.Lineage != s.Lineage:
+		return fmt.Errorf("restore %s: %w %s, the state that is there has %s: ask for the lineage by name to replace it",
+			s.Name, ErrLineage, s.Lineage, current.Lineage)
 	}
-	return fmt.Errorf("restore %s: %w %s, the state that is there has %s: ask for the lineage by name to replace it",
-		s.Name, ErrLineage, s.Lineage, current.Lineage)
+	return nil
 }
 
 // sets puts the Secrets of copies together, newest first. Secrets that are none are passed over.

@@ -61,6 +61,8 @@ func TestCheckLineage(t *testing.T) {
 		"asked for another":  {&state.Summary{Lineage: "b"}, "b", true},
 		"state without any":  {&state.Summary{}, "", true},
 		"asked for the same": {&state.Summary{Lineage: "a"}, "a", false},
+		"of what is there":   {&state.Summary{Lineage: "a"}, "c", true},
+		"of nothing there":   {nil, "c", true},
 	}
 	for name, tt := range tests {
 		if err := set.CheckLineage(tt.current, tt.asked); errors.Is(err, ErrLineage) != tt.refused {
