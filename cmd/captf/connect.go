@@ -55,15 +55,13 @@ func (f *configFlags) load() (config *rest.Config, namespace string, err error) 
 	}
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", errNoConfig
+		return nil, "", fmt.Errorf("no cluster is configured in %s: give --kubeconfig, or set KUBECONFIG", strings.Join(f.rules.Precedence, ", "))
 	case err != nil:
 		return nil, "", err
 	}
 	config.QPS, config.Burst = 50, 100 // one person's command, not a controller
 	return config, namespace, nil
 }
-
-var errNoConfig = errors.New("no kubeconfig is there: give --kubeconfig, or set KUBECONFIG")
 
 // cluster is one namespace of one cluster.
 type cluster struct {

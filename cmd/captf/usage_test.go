@@ -44,7 +44,7 @@ func TestUsage(t *testing.T) {
 		{"state ls -o csv", 2, `-o "csv": want one of json, yaml, wide`},
 		{"state ls tm/a", 2, "want no argument"},
 		{"state diff tm/a", 2, "want two SOURCEs, and got 1 arguments"},
-		{"lock show tm/a", 1, "no kubeconfig is there: give --kubeconfig, or set KUBECONFIG"},
+		{"lock show tm/a", 1, "/.kube/config: give --kubeconfig, or set KUBECONFIG"},
 		{"lock show tm/a --kubeconfig /does/not/exist", 1, "/does/not/exist"},
 		{"lock show tm/a --server https://127.0.0.1:1", 1, "connection refused (the cluster does not answer: look at --context"},
 		{"doctor tm/a --server https://127.0.0.1:1", 1, "!!   cluster it does not answer"},
@@ -57,6 +57,14 @@ func TestUsage(t *testing.T) {
 				t.Errorf("it speaks of a cluster: %s", e.err)
 			}
 		})
+	}
+}
+
+// An environment that names a file that is not there is a slip, so the file is named.
+func TestNoKubeconfig(t *testing.T) {
+	const text = "choose a cluster: no cluster is configured in /does/not/exist: give --kubeconfig, or set KUBECONFIG"
+	for _, args := range []string{"lock show tm/a", "launch apply tm/a --image module"} {
+		program{kubeconfig: "/does/not/exist"}.run(t, strings.Fields(args)...).want(t, 1, text)
 	}
 }
 
