@@ -53,6 +53,7 @@ type terminal struct {
 	interrupts chan os.Signal
 	env        Env
 	dir        string
+	fences     int // see passes
 }
 
 func setUp(t *testing.T) *terminal {

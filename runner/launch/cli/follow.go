@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,11 @@ type follower struct {
 
 	job  string // mine, once it exists
 	over bool   // its books are closed
-	said string // the last line about a wait
 	gone bool   // the state was removed
 	// stopped says that a person chose to stop the Job.
 	stopped bool
 	log     *podLog
-	news    news
+	said    map[string]bool // by once
 }
 
 func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.Object) *follower {
@@ -49,7 +49,7 @@ func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.
 	f := &follower{
 		Env: e, client: client, launcher: l, object: o,
 		log:  &podLog{pods: client.CoreV1().Pods(namespace), out: e.Err},
-		news: news{events: client.CoreV1().Events(namespace), out: e.Err},
+		said: map[string]bool{},
 	}
 	// A Job that somebody has deleted must not be created anew.
 	l.Policy = func(context.Context, launch.Order) error {
@@ -184,13 +184,15 @@ func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
 	if !f.mine(run) {
 		f.once("waiting for the end of job %s: %s; %s launch attach %s -n %s follows it, and stops it after Ctrl-C",
 			run.Name, message, f.Name, run.Name, f.object.Identity().Namespace)
-		f.news.tell(ctx, run)
-		return
-	}
-	f.job = run.Name
-	if !f.log.follow(ctx, run) {
+	} else {
+		f.job = run.Name
+		if f.log.follow(ctx, run) {
+			return
+		}
 		f.once("%s", message)
-		f.news.tell(ctx, run)
+	}
+	for _, line := range f.warnings(ctx, run) {
+		f.once("%s", line)
 	}
 }
 
@@ -216,10 +218,14 @@ func (f *follower) cleans(run launch.Run) bool {
 	return run.Op == naming.Destroy && run.Outcome.Verdict == launch.Succeeded && f.object.Desired().Op == naming.Destroy
 }
 
-// once says something that has not been said just before.
+// newPod is a name that the Job controller gives to the pod of a launched Job: another one at each try.
+var newPod = regexp.MustCompile(`\b(captf-[a-z0-9-]+-a[0-9]+-[0-9a-f]{6})-[a-z0-9]{5}\b`)
+
+// once says what it has not said before: what keeps a Job from going on comes and goes with every try.
 func (f *follower) once(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); text != f.said {
-		f.said = text
+	text := fmt.Sprintf(format, args...)
+	if known := newPod.ReplaceAllString(text, "$1"); !f.said[known] {
+		f.said[known] = true
 		f.say("%s", text)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/captf/captf-runner/internal/table"
@@ -29,32 +28,39 @@ type podLog struct {
 	mu     sync.Mutex
 }
 
-// follow makes sure that the log of the run's newest pod is shown, and reports whether there is one.
+// follow makes sure that the log of the run's newest pod is shown, and reports whether it has a line. That of a pod that
+// has no node yet can be had, and is empty.
 func (l *podLog) follow(ctx context.Context, run launch.Run) bool {
 	if len(run.Pods) == 0 {
 		return false
 	}
-	pod := run.Pods[len(run.Pods)-1].Name
+	l.open(ctx, run.Pods[len(run.Pods)-1].Name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lines > 0
+}
+
+func (l *podLog) open(ctx context.Context, pod string) {
 	if l.pod == pod && l.running() {
-		return true
+		return
 	}
 	if l.pod != pod {
 		l.stop()
 		l.pod, l.lines = pod, 0
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := l.open(ctx, pod, true)
+	stream, err := l.get(ctx, pod, true)
 	if err != nil {
 		cancel()
-		return false // its container has not started
+		return // its container has not started
 	}
 	ended := make(chan struct{})
 	l.cancel, l.ended = cancel, ended
 	go func() {
 		defer close(ended)
+		defer cancel()
 		l.copy(stream)
 	}()
-	return true
 }
 
 func (l *podLog) running() bool {
@@ -69,7 +75,7 @@ func (l *podLog) running() bool {
 	}
 }
 
-func (l *podLog) open(ctx context.Context, pod string, follow bool) (io.ReadCloser, error) {
+func (l *podLog) get(ctx context.Context, pod string, follow bool) (io.ReadCloser, error) {
 	return l.pods.GetLogs(pod, &corev1.PodLogOptions{Container: "runner", Follow: follow}).Stream(ctx)
 }
 
@@ -112,7 +118,7 @@ func (l *podLog) drain(ctx context.Context, run launch.Run) {
 	if l.pod != run.Outcome.Pod {
 		l.pod, l.lines = run.Outcome.Pod, 0
 	}
-	if stream, err := l.open(ctx, l.pod, false); err == nil {
+	if stream, err := l.get(ctx, l.pod, false); err == nil {
 		l.copy(stream)
 	}
 }
@@ -125,33 +131,22 @@ func (l *podLog) stop() {
 	l.cancel, l.ended = nil, nil
 }
 
-// news tells of what keeps a Job from having a log: a quota, an image, a volume.
-type news struct {
-	events typedcorev1.EventInterface
-	out    io.Writer
-	told   map[types.UID]bool
-}
-
-// tell shows each warning about the Job or its pod once. Without the right to list events there are none.
-func (n *news) tell(ctx context.Context, run launch.Run) {
+// warnings tell what keeps a Job from having a log: a quota, an image, a volume. Without the right to list events there
+// are none.
+func (f *follower) warnings(ctx context.Context, run launch.Run) (lines []string) {
 	names := []string{run.Name}
 	for _, p := range run.Pods {
 		names = append(names, p.Name)
 	}
 	for _, name := range names {
 		selector := fields.Set{"involvedObject.name": name, "type": corev1.EventTypeWarning}.AsSelector().String()
-		list, err := n.events.List(ctx, metav1.ListOptions{FieldSelector: selector})
+		list, err := f.client.CoreV1().Events(f.object.Identity().Namespace).List(ctx, metav1.ListOptions{FieldSelector: selector})
 		if err != nil {
-			return
+			return lines
 		}
 		for _, e := range list.Items {
-			if !n.told[e.UID] {
-				fmt.Fprintln(n.out, table.Printable(fmt.Sprintf("%s: %s: %s", name, e.Reason, e.Message)))
-			}
-			if n.told == nil {
-				n.told = map[types.UID]bool{}
-			}
-			n.told[e.UID] = true
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", name, e.Reason, e.Message))
 		}
 	}
+	return lines
 }
