@@ -35,7 +35,7 @@ func (l level) mark() string {
 
 // finding is one thing that was found, with the one next command where there is one.
 type finding struct {
-	Area  string `json:"area"` // state, lock, lease, job, copies
+	Area  string `json:"area"` // state, lock, lease, job, copies; or cluster, if that is all that can be told
 	Level level  `json:"level"`
 	Text  string `json:"text"`
 	Next  string `json:"next,omitempty"`
@@ -46,6 +46,9 @@ func (s observed) diagnose() []finding {
 	var dial *url.Error
 	if errors.As(s.stateErr, &dial) && unreachable(dial) {
 		return []finding{{Area: "cluster", Level: problem, Text: "it does not answer: " + dial.Err.Error(), Next: "kubectl cluster-info"}}
+	}
+	if s.namespaceErr != nil {
+		return []finding{{Area: "cluster", Level: problem, Text: s.namespaceErr.Error(), Next: "kubectl get namespace"}}
 	}
 	var all []finding
 	for _, area := range []struct {
@@ -77,6 +80,9 @@ func (s observed) unseen(err error) finding {
 		return finding{}
 	}
 	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: "kubectl auth whoami"}
+	if errors.Is(err, errClusters) {
+		f.Next = s.command("doctor", "--cluster-name", "NAME")
+	}
 	var status apierrors.APIStatus
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil {
 		d := status.Status().Details
@@ -110,7 +116,7 @@ func (s observed) ofState() []finding {
 	switch reason := state.Reason(v.Reason); {
 	case v.Readable == "True":
 		return []finding{{Level: fine, Text: fmt.Sprintf("readable: serial %d, %d %s, lineage %s",
-			v.Summary.Serial, v.Summary.Resources, plural("resource", v.Summary.Resources), v.Summary.Lineage)}}
+			v.Summary.Serial, *v.Summary.Resources, plural("resource", *v.Summary.Resources), v.Summary.Lineage)}}
 	case reason == state.Encrypted:
 		return []finding{{Level: fine, Text: fmt.Sprintf("encrypted by OpenTofu: serial %d, lineage %s; only its key tells more", v.Summary.Serial, v.Summary.Lineage)}}
 	case reason == state.NotFound:

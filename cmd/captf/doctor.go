@@ -85,6 +85,8 @@ type observed struct {
 	object naming.Object
 	name   string // of the program, for commands
 
+	namespaceErr error // there is no such namespace
+
 	state     stateView
 	stateErr  error
 	lock      lock.Finding
@@ -100,8 +102,10 @@ type observed struct {
 // examine reads everything live, the lock before the leases and Jobs that explain it, and changes nothing.
 func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorView {
 	o, unknown := cl.withCluster(ctx, o)
-	seen := observed{object: o, name: a.name}
-	seen.state, seen.stateErr = cl.readState(ctx, o)
+	seen := observed{object: o, name: a.name, namespaceErr: cl.namespaceExists(ctx)}
+	if seen.state, seen.stateErr = cl.readState(ctx, o); errors.Is(unknown, errClusters) {
+		seen.stateErr = unknown // it is read, and nothing tells whether a Job would find it
+	}
 	seen.lock, seen.lockErr = cl.checkLock(ctx, o)
 	if seen.leasesErr = unknown; unknown == nil { // the cluster's lease may be held
 		seen.leases, seen.leasesErr = cl.leasesOf(ctx, o, a.now())

@@ -268,10 +268,23 @@ func TestDoctorOfAMislabelledState(t *testing.T) {
 	e.want(t, 1, "!!   state   StateMislabelled", "-> "+next)
 }
 
+// kubectl runs a command that begins with kubectl, as a cluster admin.
+func kubectl(t *testing.T, command string) {
+	t.Helper()
+	words := strings.Fields(command)
+	if len(words) == 0 || words[0] != "kubectl" {
+		t.Fatalf("%q is no command of kubectl", command)
+	}
+	cmd := exec.CommandContext(t.Context(), tools.Bin(t, "kubectl"), words[1:]...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + admin(t).kubeconfig}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
 // One command repairs all labels of all chunks, whatever they have lost.
 func TestLabelsAreRepairedAtOnce(t *testing.T) {
 	t.Parallel()
-	kubectl := tools.Bin(t, "kubectl")
 	c := statetest.New(t, kubetest.Shared(t))
 	data := statetest.Gzip([]byte(document(7)))
 	for i := range 3 {
@@ -288,12 +301,7 @@ func TestLabelsAreRepairedAtOnce(t *testing.T) {
 	e := p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod", "-o", "json")
 	e.want(t, 1, naming.StateSecret(c.Suffix, 0), naming.StateSecret(c.Suffix, 1), naming.StateSecret(c.Suffix, 2))
 	e.decode(t, &v)
-	words := strings.Fields(v.Next)
-	cmd := exec.CommandContext(t.Context(), kubectl, words[1:]...)
-	cmd.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + admin(t).kubeconfig}
-	if out, err := cmd.CombinedOutput(); err != nil || words[0] != "kubectl" {
-		t.Fatalf("%s: %v\n%s", v.Next, err, out)
-	}
+	kubectl(t, v.Next)
 	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 0, "True StateRead", "in 3 Secrets")
 }
 

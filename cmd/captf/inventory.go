@@ -18,7 +18,9 @@ import (
 // entry is what there is of one object in a namespace.
 type entry struct {
 	suffix string
-	object naming.Object // as labels say
+	object naming.Object // as labels say; without a cluster where they do not agree on one
+	// clusters are those that labels name. An object outside any cluster has the empty one.
+	clusters []string
 	// chunks are the Secrets of its state, without their data.
 	chunks []metav1.PartialObjectMetadata
 	copies map[string]bool // backups and rescue sets, by the name of the first Secret
@@ -51,7 +53,8 @@ func (cl *cluster) inventory(ctx context.Context) ([]*entry, error) {
 	return all, nil
 }
 
-// entryOf returns the entry that something with these labels belongs to.
+// entryOf returns the entry that something with these labels belongs to. The suffix proves a kind and a name; nothing
+// proves a cluster, and a label may be the one at fault.
 func entryOf(found map[string]*entry, namespace, suffix string, marks map[string]string) *entry {
 	key := namespace + "/" + suffix
 	e := found[key]
@@ -59,9 +62,15 @@ func entryOf(found map[string]*entry, namespace, suffix string, marks map[string
 		e = &entry{suffix: suffix, object: naming.Object{Namespace: namespace}, copies: map[string]bool{}}
 		found[key] = e
 	}
-	if e.object.Kind == "" {
+	if !e.exact() && marks[naming.LabelOwnerKind] != "" {
 		e.object.Kind, e.object.Name = naming.Kind(marks[naming.LabelOwnerKind]), marks[naming.LabelOwnerName]
-		e.object.Cluster = marks[naming.LabelCluster]
+	}
+	if name, there := marks[naming.LabelCluster]; there && !slices.Contains(e.clusters, name) {
+		e.clusters = append(e.clusters, name)
+	}
+	e.object.Cluster = ""
+	if len(e.clusters) == 1 {
+		e.object.Cluster = e.clusters[0]
 	}
 	return e
 }

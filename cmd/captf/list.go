@@ -163,6 +163,8 @@ func (v *stateView) wide() []string {
 		return []string{"", "", ""}
 	case v.Summary == nil:
 		return []string{v.Reason, "", ""}
+	case v.Summary.Resources == nil:
+		return []string{v.Reason, strconv.FormatUint(v.Summary.Serial, 10), ""}
 	}
-	return []string{v.Reason, strconv.FormatUint(v.Summary.Serial, 10), strconv.Itoa(v.Summary.Resources)}
+	return []string{v.Reason, strconv.FormatUint(v.Summary.Serial, 10), strconv.Itoa(*v.Summary.Resources)}
 }

@@ -32,8 +32,8 @@ func (cl *cluster) known(ctx context.Context, o naming.Object, found lock.Findin
 		return fmt.Errorf("look for the state of %s: %w", objectName(o), err)
 	}
 	text := fmt.Sprintf("NotFound: namespace %s has neither a state nor a lock of %s", o.Namespace, objectName(o))
-	if names := didYouMean(cl.likely(ctx, o)); names != "" {
-		return errors.New(text + "; " + names)
+	if hint := cl.hint(ctx, o); hint != "" {
+		return errors.New(text + "; " + hint)
 	}
 	return errors.New(text + ": look at state ls, or give -n")
 }
@@ -51,15 +51,36 @@ func (cl *cluster) hasAny(ctx context.Context, o naming.Object) (bool, error) {
 	return slices.ContainsFunc(all, func(e *entry) bool { return e.suffix == suffix }), err
 }
 
-// withNames adds the names of objects that are there to the error that there is no state.
+// withNames adds to the error that there is no state what may be meant instead.
 func (cl *cluster) withNames(ctx context.Context, o naming.Object, err error) error {
 	if !errors.Is(err, state.NotFound) {
 		return err
 	}
-	if names := didYouMean(cl.likely(ctx, o)); names != "" {
-		return fmt.Errorf("%w; %s", err, names)
+	if hint := cl.hint(ctx, o); hint != "" {
+		return fmt.Errorf("%w; %s", err, hint)
 	}
 	return err
+}
+
+// hint is what may be wrong with the name of an object of which there is nothing, empty where that cannot be told.
+func (cl *cluster) hint(ctx context.Context, o naming.Object) string {
+	if err := cl.namespaceExists(ctx); err != nil {
+		return err.Error()
+	}
+	return didYouMean(cl.likely(ctx, o))
+}
+
+// errNoNamespace says that a namespace does not exist. Its lists are empty, as those of one that has nothing.
+var errNoNamespace = errors.New("does not exist: give -n, or --context for another cluster")
+
+// namespaceExists is errNoNamespace if there is no such namespace. Who may not look at namespaces, as most who have
+// rights in one alone, is not told.
+func (cl *cluster) namespaceExists(ctx context.Context) error {
+	_, err := cl.client.CoreV1().Namespaces().Get(ctx, cl.namespace, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("namespace %s %w", cl.namespace, errNoNamespace)
+	}
+	return nil
 }
 
 // didYouMean is empty for no name.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/naming"
@@ -168,7 +170,10 @@ func (cl *cluster) findName(ctx context.Context, name string) (naming.Object, er
 	}
 	switch len(found) {
 	case 0:
-		return naming.Object{}, fmt.Errorf("nothing in namespace %s belongs to an object called %q: write KIND/NAME, or look at %s", cl.namespace, name, "state ls")
+		if err := cl.namespaceExists(ctx); err != nil {
+			return naming.Object{}, err
+		}
+		return naming.Object{}, fmt.Errorf("nothing in namespace %s belongs to an object called %q: write KIND/NAME, or look at %s state ls", cl.namespace, name, cl.me)
 	case 1:
 		return found[0], nil
 	}
@@ -198,6 +203,9 @@ func (cl *cluster) ownerless(ctx context.Context, suffix string) error {
 	_, errSecret := cl.Secrets.Get(ctx, naming.StateSecret(suffix, 0), metav1.GetOptions{})
 	_, errLease := cl.Leases.Get(ctx, naming.LockLease(suffix), metav1.GetOptions{})
 	if errSecret != nil && errLease != nil {
+		if err := cl.namespaceExists(ctx); err != nil {
+			return err
+		}
 		return fmt.Errorf("nothing in namespace %s has the suffix %s: write KIND/NAME, or give -n", cl.namespace, suffix)
 	}
 	return fmt.Errorf("the state of suffix %s has no labels that name its owner, so that this program knows no Jobs of it: "+
@@ -220,17 +228,34 @@ func (cl *cluster) withCluster(ctx context.Context, o naming.Object) (naming.Obj
 			return o, nil
 		}
 	}
-	found := map[string]*entry{}
-	for _, add := range []func(context.Context, map[string]*entry) error{cl.addSecrets, cl.addLeases} {
-		if err := add(ctx, found); err != nil {
-			return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: %w", objectName(o), err)
-		}
-		if e := found[cl.namespace+"/"+naming.Suffix(o)]; e != nil && e.object.Cluster != "" {
-			o.Cluster = e.object.Cluster
-			break
-		}
+	if o.Cluster, err = cl.clusterByLabels(ctx, naming.Suffix(o)); err != nil {
+		return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: %w", objectName(o), err)
 	}
 	return o, nil
+}
+
+// errClusters says that labels name several clusters, of which all but one are wrong.
+var errClusters = errors.New("the labels of its state, copies and leases do not agree")
+
+// clusterByLabels returns the cluster that the labels of a state, its copies and its leases agree on. A label that is
+// missing says nothing. Who may not list leases goes by the Secrets alone.
+func (cl *cluster) clusterByLabels(ctx context.Context, suffix string) (string, error) {
+	found := map[string]*entry{}
+	if err := cl.addSecrets(ctx, found); err != nil {
+		return "", err
+	}
+	key := cl.namespace + "/" + suffix
+	if err := cl.addLeases(ctx, found); err != nil && (found[key] == nil || len(found[key].clusters) == 0 || !apierrors.IsForbidden(err)) {
+		return "", err
+	}
+	e := found[key]
+	switch {
+	case e == nil:
+		return "", nil
+	case len(e.clusters) > 1:
+		return "", fmt.Errorf("%w: some say %q", errClusters, e.clusters)
+	}
+	return e.object.Cluster, nil
 }
 
 // completeObject completes KIND/NAME.

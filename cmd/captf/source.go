@@ -29,7 +29,11 @@ func (a *app) open(ctx context.Context, flags *sourceFlags, arg string) (io.Read
 	case !isObject(arg):
 		return os.Open(arg)
 	}
-	return a.openObject(ctx, flags, []string{arg})
+	doc, err := a.openObject(ctx, flags, []string{arg})
+	if err != nil && !strings.Contains(arg, "/") {
+		err = fmt.Errorf("%w (and there is no file %s)", err, arg)
+	}
+	return doc, err
 }
 
 // isObject reports whether an argument means an object. A file of such a name is written ./KIND/NAME.

@@ -52,7 +52,7 @@ type summaryView struct {
 	Lineage        string       `json:"lineage"`
 	ToolVersion    string       `json:"toolVersion,omitempty"`
 	Encrypted      bool         `json:"encrypted,omitempty"`
-	Resources      int          `json:"resources"`
+	Resources      *int         `json:"resources,omitempty"` // nil when it is encrypted: nothing tells
 	Outputs        []outputView `json:"outputs,omitempty"`
 	Chunks         int          `json:"chunks"`
 	Bytes          int64        `json:"bytes"`
@@ -104,7 +104,7 @@ func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error)
 	case state.Mislabelled:
 		return relabel(set)
 	case state.NotFound:
-		return didYouMean(cl.likely(ctx, set.Object))
+		return cl.hint(ctx, set.Object)
 	}
 	return fmt.Sprintf("%s doctor %s -n %s", cl.me, objectName(set.Object), set.Object.Namespace)
 }
@@ -129,8 +129,11 @@ func relabel(set *chunks.Set) string {
 
 func viewSummary(sum *state.Summary, encrypted bool) *summaryView {
 	v := &summaryView{
-		Serial: sum.Serial, Lineage: sum.Lineage, ToolVersion: sum.TerraformVersion, Encrypted: encrypted, Resources: sum.Resources,
+		Serial: sum.Serial, Lineage: sum.Lineage, ToolVersion: sum.TerraformVersion, Encrypted: encrypted,
 		Chunks: sum.Chunks, Bytes: sum.Size, CompressedSize: sum.CompressedSize, InputsHash: sum.InputsHash,
+	}
+	if !encrypted {
+		v.Resources = &sum.Resources
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Outputs)) {
 		o := sum.Outputs[name]
@@ -182,8 +185,8 @@ func (v stateView) rows() [][]string {
 		return rows
 	}
 	rows = append(rows, []string{"serial", strconv.FormatUint(s.Serial, 10)}, []string{"lineage", s.Lineage}, []string{"written by", s.ToolVersion})
-	if !s.Encrypted {
-		rows = append(rows, []string{"resources", strconv.Itoa(s.Resources)}, []string{"outputs", outputNames(s.Outputs)})
+	if s.Resources != nil {
+		rows = append(rows, []string{"resources", strconv.Itoa(*s.Resources)}, []string{"outputs", outputNames(s.Outputs)})
 	}
 	return append(rows, []string{"bytes", fmt.Sprintf("%d, compressed %d, in %d", s.Bytes, s.CompressedSize, s.Chunks) + plural(" Secret", s.Chunks)},
 		[]string{"inputs hash", s.InputsHash})

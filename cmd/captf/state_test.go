@@ -73,7 +73,7 @@ func testState(t *testing.T, c *statetest.Cluster, m *statetest.Module, p progra
 	want := stateView{
 		Object: name, Namespace: c.Object.Namespace, Cluster: c.Object.Cluster, Suffix: c.Suffix, Readable: "True", Reason: "StateRead",
 		Summary: &summaryView{
-			Serial: raw.Serial, Lineage: raw.Lineage, ToolVersion: raw.Version, Resources: 1, Chunks: 1, Bytes: int64(len(pulled.out)),
+			Serial: raw.Serial, Lineage: raw.Lineage, ToolVersion: raw.Version, Resources: new(1), Chunks: 1, Bytes: int64(len(pulled.out)),
 			Outputs: []outputView{{"secret", `"string"`, true}, {"text", `"string"`, false}},
 		},
 	}
@@ -175,6 +175,7 @@ func TestStateErrors(t *testing.T) {
 	p.run(t, "state", "backup", "tm/worker-0").want(t, 1, "StateNotFound")
 	p.run(t, "state", "diff", "tm/worker-0", "/does/not/exist").want(t, 1, "StateNotFound")
 	p.run(t, "state", "explain", "./worker-0").want(t, 1, "open ./worker-0: no such file")
+	p.run(t, "state", "explain", "errored.tfstate").want(t, 1, "there is no file errored.tfstate")
 	c.PutChunk(t, naming.StateSecret(c.Suffix, 0), []byte("not gzip"))
 	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "False StateCorrupt", "it is not gzip", "do        captf doctor tm/worker-0 -n "+c.Object.Namespace)
 	p.run(t, "state", "explain", "tm/worker-0").want(t, 1, "tm/worker-0: StateCorrupt")
@@ -200,6 +201,12 @@ func TestEncryptedState(t *testing.T) {
 	c.Put(t, statetest.Gzip(doc))
 	p.run(t, "state", "show", "tm/worker-0").want(t, 0, "False StateEncrypted", "lineage      90b72d96-2232-3311-b898-f6a8a2be823d")
 	p.run(t, "state", "explain", "tm/worker-0").want(t, 0, "by OpenTofu")
+	var v stateView
+	p.run(t, "state", "show", "tm/worker-0", "-o", "json").decode(t, &v)
+	if v.Summary == nil || v.Summary.Resources != nil {
+		t.Errorf("got %+v: nothing tells how many resources an encrypted state has", v.Summary)
+	}
+	p.run(t, "state", "ls", "-o", "wide").want(t, 0, "StateEncrypted  1       -          "+c.Suffix)
 	p.run(t, "state", "backup", "tm/worker-0").want(t, 0, "backed up as")
 	p.run(t, "doctor", "tm/worker-0").want(t, 0, "ok   state   encrypted by OpenTofu")
 	if e := p.run(t, "state", "pull", "tm/worker-0"); e.code != 0 || e.out != string(doc) {

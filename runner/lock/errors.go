@@ -11,7 +11,7 @@ import (
 // apiError names the verb, the resource, the Lease and, where there is one, the way out.
 func apiError(name, verb string, err error) error {
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%s lease %s: %w (grant %s on leases.coordination.k8s.io to the ServiceAccount)", verb, name, err, verb)
+		return fmt.Errorf("%s lease %s: %w (grant %s on leases.coordination.k8s.io)", verb, name, err, verb)
 	}
 	return fmt.Errorf("%s lease %s: %w", verb, name, err)
 }
