@@ -68,15 +68,22 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+func gatewayClient(ctx context.Context, url string) (*awss3.Client, error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return awss3.NewFromConfig(cfg, func(o *awss3.Options) {
+		o.BaseEndpoint, o.UsePathStyle, o.Retryer = &url, true, aws.NopRetryer{}
+	}), nil
+}
+
 // makeBucket makes the bucket if there is none.
 func makeBucket(ctx context.Context, url string) error {
-	cfg, err := config.LoadDefaultConfig(ctx)
+	client, err := gatewayClient(ctx, url)
 	if err != nil {
 		return err
 	}
-	client := awss3.NewFromConfig(cfg, func(o *awss3.Options) {
-		o.BaseEndpoint, o.UsePathStyle, o.Retryer = &url, true, aws.NopRetryer{}
-	})
 	if _, err := client.HeadBucket(ctx, &awss3.HeadBucketInput{Bucket: aws.String(bucket)}); err == nil {
 		return nil
 	}

@@ -15,14 +15,19 @@ type place struct {
 	// env is what a server's environment needs; two servers get the two of them in
 	// turn.
 	env [2][]string
+	// remove are the steps of somebody who removes the store under its server.
+	remove []removal
 }
 
 // places are the stores that several servers may share.
 var places = map[string]func(t *testing.T) place{
-	"dir": func(t *testing.T) place { return place{store: "dir:" + t.TempDir()} },
+	"dir": func(t *testing.T) place {
+		path := t.TempDir()
+		return place{store: "dir:" + path, remove: removeDir(path)}
+	},
 	"s3": func(t *testing.T) place {
 		gateways := startGateways(t, 2)
-		return place{store: "s3://" + bucket + "/shared", env: [2][]string{
+		return place{store: "s3://" + bucket + "/shared", remove: removeBucket(gateways[0]), env: [2][]string{
 			{"STATESRV_S3_ENDPOINTS=" + gateways[0] + "," + gateways[1]},
 			{"STATESRV_S3_ENDPOINTS=" + gateways[1] + "," + gateways[0]},
 		}}
@@ -32,7 +37,7 @@ var places = map[string]func(t *testing.T) place{
 		namespace := server.Namespace(t)
 		rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "update", "delete"}}}
 		env := []string{"KUBECONFIG=" + server.Kubeconfig(t, namespace, rules)}
-		return place{store: "kubernetes://" + namespace + "/shared", env: [2][]string{env, env}}
+		return place{store: "kubernetes://" + namespace + "/shared", env: [2][]string{env, env}, remove: removeNamespace(server.Clientset(), namespace)}
 	},
 }
 

@@ -14,12 +14,7 @@ import (
 func startServer(t *testing.T, store string, env ...string) string {
 	t.Helper()
 	p, port := serve(t, store, env...)
-	var url string
-	p.waitFor(t, func() error {
-		text, err := os.ReadFile(port)
-		url = "http://127.0.0.1:" + strings.TrimSpace(string(text))
-		return err
-	})
+	url := p.url(t, port)
 	t.Cleanup(func() {
 		if text := p.output(); strings.Contains(text, secretKey) || strings.Contains(text, "level=ERROR") {
 			t.Errorf("the server's log has a secret or a fault in it:\n%s", text)
@@ -44,4 +39,15 @@ func at(t *testing.T, server, name string) *client.State {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// url returns where a server listens, once it does.
+func (p *process) url(t *testing.T, portFile string) (url string) {
+	t.Helper()
+	p.waitFor(t, func() error {
+		text, err := os.ReadFile(portFile)
+		url = "http://127.0.0.1:" + strings.TrimSpace(string(text))
+		return err
+	})
+	return url
 }

@@ -62,6 +62,9 @@ func (s *States) List(ctx context.Context, after string, limit int, keep func(na
 			page.States = append(page.States, st)
 		}
 	}
+	if len(page.States) == 0 { // or the whole store is gone
+		return page, s.present(ctx)
+	}
 	return page, nil
 }
 

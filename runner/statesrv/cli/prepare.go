@@ -12,7 +12,8 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
-// prepare proves the store and repairs what a crash has left in it.
+// prepare repairs what a crash has left in the store, proves it, and remembers its
+// place.
 func (s *server) prepare(ctx context.Context, states *statesrv.States, st store.Store) error {
 	findings, err := states.Repair(ctx)
 	for _, f := range findings {
@@ -30,9 +31,12 @@ func (s *server) prepare(ctx context.Context, states *statesrv.States, st store.
 	}
 	err = store.Prove(ctx, st)
 	if errors.Is(err, store.ErrUnproven) {
-		err = fmt.Errorf("%w; one lock could be granted twice, so nothing is served: take another --store", err)
+		return fmt.Errorf("%w; one lock could be granted twice, so nothing is served: take another --store", err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return store.Claim(ctx, st)
 }
 
 // noRoom reports whether a store cannot be written to although it is sound: its disk is

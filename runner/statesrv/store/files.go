@@ -34,12 +34,6 @@ type Files interface {
 	Rename(from, to string) error
 }
 
-// Placed is a store in a place that can be removed while it is open.
-type Placed interface {
-	// Present returns nil if the place is the one that was opened.
-	Present(ctx context.Context) error
-}
-
 // Sole is a store that knows whether other processes use it.
 type Sole interface {
 	// Alone runs fn if no other process has the store open, keeping others out

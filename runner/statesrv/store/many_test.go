@@ -74,3 +74,30 @@ func TestProveAsksEveryServer(t *testing.T) {
 		}
 	}
 }
+
+// A store is known again by its mark, whoever has made that; an empty one is not.
+func TestMark(t *testing.T) {
+	s := memory.New()
+	var first, second, offline store.Mark
+	for range 2 {
+		for _, m := range []*store.Mark{&first, &second} {
+			if err := errors.Join(m.Claim(t.Context(), s), m.Present(t.Context(), s)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	empty := memory.New()
+	if err := first.Present(t.Context(), empty); err == nil || !strings.Contains(err.Error(), "removed or emptied") {
+		t.Errorf("emptied: %v", err)
+	}
+	var other store.Mark
+	if err := other.Claim(t.Context(), empty); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Present(t.Context(), empty); err == nil || !strings.Contains(err.Error(), "another one") {
+		t.Errorf("replaced: %v", err)
+	}
+	if err := offline.Present(t.Context(), empty); err != nil {
+		t.Errorf("never claimed: %v", err)
+	}
+}

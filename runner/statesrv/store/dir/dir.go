@@ -88,6 +88,9 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// Claim implements store.Placed: Open has done it.
+func (s *Store) Claim(context.Context) error { return nil }
+
 // Present implements store.Placed: the directory's path leads to the one that was
 // opened.
 func (s *Store) Present(ctx context.Context) error {

@@ -39,12 +39,13 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store/settle"
 )
 
-// Store is a store.Store, store.Opener and store.Log. Several processes may use one
+// Store is a store.Store, store.Opener, store.Placed and store.Log. Several processes may use one
 // namespace and prefix.
 type Store struct {
 	secrets   kube.Secrets
 	namespace string
 	prefix    string
+	mark      store.Mark
 
 	mu   sync.Mutex
 	logs map[string]*logEnd

@@ -40,14 +40,21 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
-// Store is a store.Store, store.Opener and store.Many on a bucket. Several
+// Store is a store.Store, store.Opener, store.Placed and store.Many on a bucket. Several
 // processes may use one bucket and prefix.
 type Store struct {
 	client *awss3.Client
 	bucket string
 	prefix string   // "" or ends with "/"
 	others []*Store // through the other endpoints
+	mark   store.Mark
 }
+
+// Claim implements store.Placed.
+func (s *Store) Claim(ctx context.Context) error { return s.mark.Claim(ctx, s) }
+
+// Present implements store.Placed.
+func (s *Store) Present(ctx context.Context) error { return s.mark.Present(ctx, s) }
 
 // Endpoints implements store.Many.
 func (s *Store) Endpoints() []store.Store {

@@ -1,0 +1,42 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/statesrv/store"
+)
+
+// Claim implements store.Placed.
+func (s *Store) Claim(ctx context.Context) error { return s.mark.Claim(ctx, s) }
+
+// Present implements store.Placed. The Secrets of a namespace that is being deleted go
+// one after another, in any order, so its mark alone shows nothing.
+func (s *Store) Present(ctx context.Context) error {
+	if err := s.namespaceStays(ctx); err != nil {
+		return err
+	}
+	return s.mark.Present(ctx, s)
+}
+
+// namespaceTerminating is the cause that the API server gives.
+const namespaceTerminating metav1.CauseType = "NamespaceTerminating"
+
+// namespaceStays asks by a creation that is not carried out: reading the namespace
+// itself would need a right beyond those on Secrets. Any answer but two says that
+// something can be created there.
+func (s *Store) namespaceStays(ctx context.Context) error {
+	mark := &kube.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.nameOf(store.MarkKey)}, Type: secretType}
+	_, err := s.secrets.Create(ctx, mark, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case apierrors.HasStatusCause(err, namespaceTerminating):
+		return fmt.Errorf("the store is going: namespace %s is being deleted: %w", s.namespace, err)
+	case noNamespace(err):
+		return s.explain(err)
+	}
+	return nil
+}
