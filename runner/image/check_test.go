@@ -36,6 +36,7 @@ func TestDefects(t *testing.T) {
 		{"a folder as runtime", func(c *content) { delete(c.files, "captf/runtime"); c.files["captf/runtime/"] = entry{mode: 0o755} }, "error runtime /captf/runtime is no file"},
 		{"a runtime for root", func(c *content) { c.change("captf/runtime", 0o700) }, "error runtime /captf/runtime has mode 700"},
 		{"a runtime that is none", func(c *content) { c.files["captf/runtime"] = entry{mode: 0o755, text: "#!/bin/sh\necho hello\n"} }, "error runtime /captf/runtime is neither"},
+		{"a runtime that says nothing", func(c *content) { c.files["captf/runtime"] = entry{mode: 0o755, text: "#!/bin/sh\n"} }, "error runtime /captf/runtime is neither OpenTofu nor Terraform: asked for its version, it prints \"\""},
 		{"a runtime that fails", func(c *content) { c.files["captf/runtime"] = entry{mode: 0o755, text: "#!/bin/sh\necho no; exit 3\n"} }, "error runtime /captf/runtime does not start: exit status 3: no"},
 		{"a link into nothing", func(c *content) { c.files["captf/runtime"] = entry{mode: 0o777, link: "/usr/bin/tofu"} }, "error runtime /captf/runtime is missing"},
 		{"no module", func(c *content) { delete(c.files, "captf/module/"); c.empty() }, "error module /captf/module is no folder"},

@@ -40,7 +40,7 @@ func open(ctx context.Context, ref string, o Options) (v1.Image, error) {
 	}
 	info, err := os.Stat(ref)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist) && !filepath.IsAbs(ref) && !strings.HasPrefix(ref, "."): // no reference begins so
 		return pull(ctx, ref, *platform)
 	case err != nil:
 		return nil, err

@@ -110,10 +110,12 @@ func TestOpenFails(t *testing.T) {
 	t.Cleanup(server.Close)
 	missing := strings.TrimPrefix(server.URL, "http://") + "/team/none:1"
 	for source, want := range map[string]string{
-		missing:        "read " + missing + " from its registry",
-		"Not/A ref":    "no file or folder here, and no image reference",
-		t.TempDir():    "is no OCI layout",
-		"open_test.go": "read open_test.go",
+		missing:         "read " + missing + " from its registry",
+		"Not/A ref":     "no file or folder here, and no image reference",
+		"/no/image.tar": "stat /no/image.tar: no such file",
+		"../image.tar":  "stat ../image.tar: no such file",
+		t.TempDir():     "is no OCI layout",
+		"open_test.go":  "read open_test.go",
 	} {
 		if _, err := Open(t.Context(), source, options(t)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", source, err, want)

@@ -43,7 +43,7 @@ func (i *Image) checkRuntime(ctx context.Context, run bool) (v runtimeVersion, f
 		return v, []Finding{bad("runtime", "%s does not start: %v", name, err)}
 	}
 	if v, ok = parseVersion(text); !ok {
-		return v, []Finding{bad("runtime", "%s is neither OpenTofu nor Terraform: it says %.80q", name, text)}
+		return v, []Finding{bad("runtime", "%s is neither OpenTofu nor Terraform: asked for its version, it prints %.80q", name, text)}
 	}
 	return v, []Finding{good("runtime", "%s %s", v.kind, v.version)}
 }
