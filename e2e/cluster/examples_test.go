@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
+
+// exampleObject is whose state the examples are of, in the namespace that docs/kubernetes.md makes.
+var exampleObject = naming.Object{Kind: naming.Cluster, Namespace: "demo", Name: "demo", Cluster: "demo"}
 
 // TestExamples goes through deploy/examples as its reader does, with kubectl and no controller, in a namespace that
 // allows restricted pods only. The one thing that differs is the image, for the second runtime.
@@ -83,13 +88,17 @@ func (s *subject) apply(t *testing.T, object any) {
 	kubectlIn(t, string(text), "-n", s.object.Namespace, "apply", "-f", "-")
 }
 
-// backup copies the state as the comment in restore.yaml says.
+// backup copies the state as the comment in restore.yaml says. The state has the labels by which captf finds it.
 func (s *subject) backup(t *testing.T) {
 	t.Helper()
 	secrets := s.client.CoreV1().Secrets(s.object.Namespace)
-	state, err := secrets.Get(t.Context(), "tfstate-default-demo", metav1.GetOptions{})
+	state, err := secrets.Get(t.Context(), naming.StateSecret(naming.Suffix(exampleObject), 0), metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	labels, err := naming.Labels(exampleObject)
+	if diff := cmp.Diff(naming.BackendSelector(naming.Suffix(exampleObject), labels), state.Labels); err != nil || diff != "" {
+		t.Errorf("labels of the state, error %v (-want +got):\n%s", err, diff)
 	}
 	backup := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "demo-backup"}, Data: map[string][]byte{"tfstate": state.Data["tfstate"]}}
 	if _, err := secrets.Create(t.Context(), backup, metav1.CreateOptions{}); err != nil {
@@ -151,6 +160,29 @@ func TestExamplesAreOne(t *testing.T) {
 		setFlag(job, "--op=apply")
 		if diff := cmp.Diff(want.Spec, job.Spec); diff != "" {
 			t.Errorf("apply.yaml and %s.yaml (-apply +%s):\n%s", op, op, diff)
+		}
+	}
+}
+
+// TestExampleState has the examples say what captf says of the same object, or it would not find their state.
+func TestExampleState(t *testing.T) {
+	want, err := naming.BackendConfig(exampleObject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		want[i] = "--backend-config=" + strings.Replace(want[i], "namespace=demo", "namespace=$(NAMESPACE)", 1)
+	}
+	var nightly batchv1.CronJob
+	readExample(t, "drift-cronjob", &nightly)
+	specs := map[string]batchv1.JobSpec{"drift-cronjob": nightly.Spec.JobTemplate.Spec}
+	for _, op := range naming.Ops() {
+		specs[string(op)] = exampleJob(t, string(op)).Spec
+	}
+	for name, spec := range specs {
+		got := slices.DeleteFunc(spec.Template.Spec.Containers[0].Args, func(arg string) bool { return !strings.HasPrefix(arg, "--backend-config=") })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s.yaml (-captf +example):\n%s", name, diff)
 		}
 	}
 }

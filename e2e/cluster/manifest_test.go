@@ -22,15 +22,21 @@ func deploy(tb testing.TB, elem ...string) string {
 // exampleJob reads the Job of deploy/examples for an operation.
 func exampleJob(tb testing.TB, op string) *batchv1.Job {
 	tb.Helper()
-	text, err := os.ReadFile(deploy(tb, "examples", op+".yaml"))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	job := &batchv1.Job{}
-	if err := yaml.UnmarshalStrict(text, job); err != nil {
-		tb.Fatalf("%s: %v", op, err)
-	}
+	readExample(tb, op, job)
 	return job
+}
+
+// readExample reads a file of deploy/examples.
+func readExample(tb testing.TB, name string, into any) {
+	tb.Helper()
+	text, err := os.ReadFile(deploy(tb, "examples", name+".yaml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, into)
+	}
+	if err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
 }
 
 // setFlag gives the runner of a Job a flag, in place of the one of the same name (and, for a backend setting,
