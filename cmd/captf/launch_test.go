@@ -3,31 +3,22 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// launcherRules are the rights that docs/launch.md names.
-var launcherRules = []rbacv1.PolicyRule{
-	{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
-	{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "delete"}},
-	{APIGroups: []string{""}, Resources: []string{"pods/log", "configmaps"}, Verbs: []string{"get"}},
-	{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "create", "update", "patch", "delete"}},
-	{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "create", "update", "patch", "delete"}},
-	{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"create", "list"}},
-}
-
-// The program from end to end, with the rights of the documentation. The kubelet is played.
+// The program from end to end, with the rights of deploy/launch.yaml. The kubelet is played.
 func TestLaunch(t *testing.T) {
 	server := kubetest.Shared(t)
 	namespace := server.Namespace(t)
-	p := program{kubeconfig: server.Kubeconfig(t, namespace, launcherRules)}
+	roles := kubetest.ManifestRules(t, "launch.yaml")
+	rights := slices.Concat(roles["captf-launch"], roles["captf-launch-follow"])
+	p := program{kubeconfig: server.Kubeconfig(t, namespace, rights)}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.tf.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)

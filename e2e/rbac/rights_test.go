@@ -30,7 +30,7 @@ var proofs = map[string]func(t *testing.T, j *job) bool{
 
 // TestEveryRightIsNeeded takes each right of the Role away, alone: what it is for does not work any more.
 func TestEveryRightIsNeeded(t *testing.T) {
-	all := rights(role(t).Rules)
+	all := rights(role(t))
 	if len(all) != len(proofs) {
 		t.Errorf("%d rights in the Role, %d proofs", len(all), len(proofs))
 	}
@@ -52,7 +52,7 @@ func TestEveryRightIsNeeded(t *testing.T) {
 
 // TestTheRoleIsEnough runs the same with all rights.
 func TestTheRoleIsEnough(t *testing.T) {
-	all := rights(role(t).Rules)
+	all := rights(role(t))
 	for _, runtime := range tools.Runtimes(t) {
 		t.Run(runtime.Name, func(t *testing.T) {
 			j := newJob(t, runtime, all)
@@ -127,7 +127,12 @@ func shrunk(t *testing.T, j *job) bool {
 // client is one with the run's own rights.
 func (j *job) client(t *testing.T) *kubernetes.Clientset {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", j.kubeconfig)
+	return client(t, j.kubeconfig)
+}
+
+func client(t *testing.T, kubeconfig string) *kubernetes.Clientset {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +146,7 @@ func (j *job) client(t *testing.T) *kubernetes.Clientset {
 
 // TestNothingMoreIsGranted asks the API server itself about what a runner must never do.
 func TestNothingMoreIsGranted(t *testing.T) {
-	granted := rights(role(t).Rules)
+	granted := rights(role(t))
 	j := newJob(t, tools.Runtimes(t)[0], granted)
 	client, allowed := j.client(t), 0
 	resources := map[string][]string{

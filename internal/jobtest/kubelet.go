@@ -25,6 +25,8 @@ import (
 type Kubelet struct {
 	Client kubernetes.Interface
 	Object naming.Object
+	// Node is that of the pods; empty for none.
+	Node string
 }
 
 // End is how a Job shall end.
@@ -76,6 +78,7 @@ func (k Kubelet) startPod(ctx context.Context, job *batchv1.Job) (*corev1.Pod, e
 		labels[key] = value
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: job.Name + "-x1y2z", Labels: labels}, Spec: job.Spec.Template.Spec}
+	pod.Spec.NodeName = k.Node
 	pods := k.Client.CoreV1().Pods(job.Namespace)
 	made, err := pods.Create(ctx, pod, metav1.CreateOptions{})
 	if err != nil {
