@@ -62,41 +62,49 @@ const pushWait = 15 * time.Second
 func (r *run) push(ctx context.Context, state unsavedState) error {
 	ctx, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), pushShare)
 	defer cancel()
-	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
-	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
+	p := &pusher{run: r, state: state, stop: runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))}
+	end := context.AfterFunc(ctx, func() { p.stop.Request(context.Cause(ctx)) })
 	defer end()
 	r.notify("StepStarted", stepStatePush)
-	attempt := 0
-	var forbidden time.Time // since when
-	var last error
-	once := func() error {
-		attempt++
-		err := r.pushOnce(ctx, stop, state, attempt)
-		last = err
-		if err != nil && r.local.diskFault() != nil {
-			last = r.local.stateError(r.local.diskFault())
-			return backoff.Permanent(last) // a person has to see to it
-		}
-		if !errors.Is(err, errForbidden) {
-			return err
-		}
-		if forbidden.IsZero() {
-			forbidden = time.Now()
-		}
-		if time.Since(forbidden) > forbiddenTime {
-			return backoff.Permanent(err)
-		}
-		return err
-	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	err := backoff.RetryNotify(once, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
+	err := backoff.RetryNotify(func() error { return p.try(ctx) }, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
 		r.log.Warn("the state could not be pushed: it is tried again", "in", pause.Round(time.Second), "error", err)
 	})
 	if err != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", err, last) // to be out of time tells nobody why
+		err = fmt.Errorf("%w: %w", err, p.last) // to be out of time tells nobody why
 	}
 	r.notifyEnd(stepStatePush, err)
 	return err
+}
+
+// pusher is what the tries of a push have in common.
+type pusher struct {
+	run       *run
+	state     unsavedState
+	stop      *runtime.Stop // the end of the time for all tries
+	attempts  int
+	forbidden time.Time // when one first was
+	last      error
+}
+
+// try pushes once. Its error is permanent when another try would not change it.
+func (p *pusher) try(ctx context.Context) error {
+	p.attempts++
+	p.last = p.run.pushOnce(ctx, p.stop, p.state, p.attempts)
+	if fault := p.run.local.diskFault(); p.last != nil && fault != nil {
+		p.last = p.run.local.stateError(fault)
+		return backoff.Permanent(p.last) // a person has to see to it
+	}
+	if !errors.Is(p.last, errForbidden) {
+		return p.last
+	}
+	if p.forbidden.IsZero() {
+		p.forbidden = time.Now()
+	}
+	if time.Since(p.forbidden) > forbiddenTime {
+		return backoff.Permanent(p.last)
+	}
+	return p.last
 }
 
 func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedState, attempt int) error {
