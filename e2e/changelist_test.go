@@ -77,8 +77,8 @@ func changesIn(t *testing.T, text string) string {
 	return strings.Join(changes, ", ")
 }
 
-const manyAndSlow = `
-terraform {
+// manyFiles is more than a result names. Its last block is open for more arguments.
+const manyFiles = `terraform {
   required_providers {
     probe = { source = "example.test/captf/probe" }
   }
@@ -87,7 +87,9 @@ variable "files" { type = string }
 resource "probe_file" "this_one_has_quite_a_long_name" {
   count = 120
   path  = "${var.files}/${count.index}"
-}
+`
+
+const manyAndSlow = manyFiles + `}
 resource "probe_file" "first" {
   path    = "${var.files}/first"
   content = length(probe_file.this_one_has_quite_a_long_name)

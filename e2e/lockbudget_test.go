@@ -18,8 +18,7 @@ func TestLockBudgetIsOne(t *testing.T) {
 		f.must(t, 0, "plan", "--plan-key-file", f.planKey(t)) // makes the state
 		calls := f.record(t)
 		f.backend.hold(t, otherID, other)
-		f.releaseLater(t, 3*time.Second, otherID)
-		o := f.must(t, 0, "apply", "--guard-deletes", "--lock-timeout", "60")
+		o := f.mustWait(t, otherID, "apply", "--guard-deletes", "--lock-timeout", "60")
 		made := calls.calls(t)
 		if got, want := steps(made), "init plan show apply"; got != want {
 			t.Fatalf("commands %q, want %q", got, want)

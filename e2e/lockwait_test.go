@@ -44,12 +44,28 @@ func TestLockWait(t *testing.T) {
 			t.Error("the state or the lock of the other run was changed")
 		}
 		t.Run("gets the lock when it is free", func(t *testing.T) {
-			f.releaseLater(t, 3*time.Second, otherID)
-			o := f.must(t, 0, "refresh", "--lock-timeout", "5m", "--deadline", "10m")
+			o := f.mustWait(t, otherID, "refresh", "--lock-timeout", "5m", "--deadline", "10m")
 			wantFree(t, f, o)
-			wantWaited(t, o, time.Second, 3*time.Second+pollingStep)
+			wantWaited(t, o, time.Second, o.took)
 		})
 	})
+}
+
+// mustWait runs an operation that has to succeed, and gives the lock back once the run has waited for it for two seconds:
+// in -lock-timeout only whole ones count.
+func (f *fixture) mustWait(t *testing.T, id, op string, flags ...string) outcome {
+	t.Helper()
+	l := f.start(t, op, flags...)
+	l.await(t, "it waits for the lock", func() bool {
+		return strings.Contains(l.stderr.String(), "waiting for the lock") || strings.Contains(l.stdout.String(), "Acquiring state lock")
+	})
+	time.Sleep(2 * time.Second)
+	f.backend.release(t, id)
+	o := l.finish(t)
+	if o.code != 0 {
+		t.Fatalf("%s: exit %d, want 0\n%s", op, o.code, o)
+	}
+	return o
 }
 
 // pollingStep is how late a runtime may see that a lock is free.
@@ -103,10 +119,9 @@ func TestInitWaits(t *testing.T) {
 		t.Parallel()
 		calls := f.record(t)
 		k.hold(t, otherID, other)
-		f.releaseLater(t, 3*time.Second, otherID)
-		o := f.must(t, 0, "apply", "--lock-timeout", "60")
+		o := f.mustWait(t, otherID, "apply", "--lock-timeout", "60")
 		wantFree(t, f, o)
-		wantWaited(t, o, 500*time.Millisecond, 3*time.Second+pollingStep)
+		wantWaited(t, o, time.Second, o.took)
 		if got := find(t, calls.calls(t), "init").value("-lock-timeout"); got != "60s" {
 			t.Errorf("-lock-timeout of init is %s, want 60s", got)
 		}

@@ -70,17 +70,7 @@ func TestEventsThatCannotBeSent(t *testing.T) {
 	}
 }
 
-const manyFailing = `
-terraform {
-  required_providers {
-    probe = { source = "example.test/captf/probe" }
-  }
-}
-variable "files" { type = string }
-resource "probe_file" "this_one_has_quite_a_long_name" {
-  count = 120
-  path  = "${var.files}/${count.index}"
-  fail  = "create"
+const manyFailing = manyFiles + `  fail  = "create"
 }`
 
 // A result that does not fit is kept whole in a ConfigMap, and the short one names it.

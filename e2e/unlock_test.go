@@ -3,7 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/result"
@@ -68,8 +67,7 @@ func testForceUnlock(t *testing.T, f *fixture) {
 		}
 	})
 	t.Run("held by another for a while", func(t *testing.T) {
-		f.releaseLater(t, 2*time.Second, otherID)
-		o := f.must(t, 0, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
+		o := f.mustWait(t, otherID, "destroy", "--force-unlock", staleID, "--lock-timeout", "60")
 		wantUnlock(t, o, result.OutcomeHeldByOther)
 		// Where the lock cannot be looked at, a refused unlock does not tell whose it is.
 		if l := o.result.Lock; l.WaitedSeconds == 0 || l.ID != otherID && !f.onServer() {
@@ -92,17 +90,6 @@ func (f *fixture) planKey(t *testing.T) string {
 	path := f.dir + "/plan.key"
 	overwrite(t, path, strings.Repeat("k", 32))
 	return path
-}
-
-// releaseLater gives the lock back after a while. The test does not end before.
-func (f *fixture) releaseLater(t *testing.T, after time.Duration, id string) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		time.Sleep(after)
-		f.backend.release(t, id)
-	}()
-	t.Cleanup(func() { <-done })
 }
 
 func wantUnlock(t *testing.T, o outcome, want result.Outcome) {
