@@ -31,7 +31,9 @@ func TestBadModuleAndConfig(t *testing.T) {
 			with(file("files/terraform.tfvars.json", "{}")),
 		badConfig("config with a file that nobody can read", nil, "/config/loop.tf", "too many levels of symbolic links", "--config").
 			with(loop),
-		badConfig("variables are a folder", nil, "/files", "is a directory").with(func(t *testing.T, f *fixture) {
+		badConfig("local module with a file that nobody can read", only("--local", "--config", "/captf/config"), "/config/loop.tf", "too many levels of symbolic links", "--module").
+			with(loop),
+		badUsage("variables are a folder", nil, "--var-file", "/files", "is a directory").with(func(t *testing.T, f *fixture) {
 			f.env = append(f.env, "CAPTF_VAR_FILE="+f.files+"/x.json")
 			if err := os.Mkdir(f.files+"/x.json", 0o700); err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ func TestLocalErrors(t *testing.T) {
 		"runtime missing":      {[]string{"--bin", "DIR/nowhere"}, "--bin"},
 		"runtime is no such":   {[]string{"--bin", "/bin/true"}, "--bin"},
 		"variables missing":    {[]string{"--var-file", "DIR/nowhere.tfvars"}, "--var-file"},
+		"variables are folder": {[]string{"--var-file", "DIR/files"}, "--var-file"},
 		"mirror missing":       {[]string{"--providers", "DIR/nowhere"}, "--providers"},
 		"mirror is a folder":   {[]string{"--providers", "DIR/files"}, "--providers"},
 		"another backend, too": {[]string{"--backend-config", "address=http://127.0.0.1:9/x"}, "--local"},

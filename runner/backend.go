@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -151,7 +152,7 @@ func podNamespace(environ []string) string {
 
 func (b *backend) String() string {
 	if b.kind == "kubernetes" {
-		return fmt.Sprintf("kubernetes backend, Secret %s/tfstate-default-%s", b.settings["namespace"], b.suffix())
+		return fmt.Sprintf("kubernetes backend, Secret %s/tfstate-default-%s", cmp.Or(b.settings["namespace"], "default"), b.suffix())
 	}
 	return b.kind + " backend"
 }

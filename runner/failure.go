@@ -92,9 +92,13 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 		class = runtime.FailureRBAC // of a restore: what it could not save is where it came from
 	}
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
-	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, advice[class])
+	wayOut := advice[class]
+	if class == runtime.FailureConfig && name == stepInit && !r.opts.Local {
+		wayOut += ", or the settings of --backend-config"
+	}
+	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, wayOut)
 	if exit.Signal != 0 {
-		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, advice[class])
+		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, wayOut)
 	}
 	f.resources = failedResources(out)
 	return f

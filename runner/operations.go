@@ -125,20 +125,26 @@ func (r *run) approve(s plan.Summary) error {
 	}
 	allowed := r.opts.AllowDeletesHash != "" && r.opts.AllowDeletesHash == r.opts.InputsHash
 	if r.opts.GuardDeletes && s.Destructive() && !allowed {
-		wayOut := "allow them for these inputs with --allow-deletes-hash"
-		if r.opts.InputsHash == "" {
-			wayOut = "approve this plan by its hash, without --guard-deletes"
-		}
-		f := &failure{kind: result.KindBlocked, step: "plan",
-			err: fmt.Errorf("the plan deletes %d and replaces %d resources, and deletes are guarded: nothing was changed; %s", s.Delete, s.Replace, wayOut)}
-		for _, c := range s.Resources {
-			if c.Action == plan.Delete || c.Action == plan.Replace {
-				f.resources = append(f.resources, result.ErrorResource{Address: c.Address, Summary: c.Action})
-			}
-		}
-		return f
+		return r.blocked(s)
 	}
 	return nil
+}
+
+// blocked is the failure of a run whose deletes are guarded.
+func (r *run) blocked(s plan.Summary) *failure {
+	wayOut := "allow them for these inputs with --allow-deletes-hash " + r.opts.InputsHash
+	if r.opts.InputsHash == "" {
+		wayOut = "approve this plan by its hash: --op plan tells it, --expect-plan applies it, without --guard-deletes; " +
+			"or allow deletes for these inputs: --inputs-hash and --allow-deletes-hash with the same text"
+	}
+	f := &failure{kind: result.KindBlocked, step: "plan",
+		err: fmt.Errorf("the plan deletes %d and replaces %d resources, and deletes are guarded: nothing was changed; %s", s.Delete, s.Replace, wayOut)}
+	for _, c := range s.Resources {
+		if c.Action == plan.Delete || c.Action == plan.Replace {
+			f.resources = append(f.resources, result.ErrorResource{Address: c.Address, Summary: c.Action})
+		}
+	}
+	return f
 }
 
 // removeInputs removes what holds every input, and outputs: the saved plan and the state of a restore.

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,10 +90,13 @@ func layoutf(format string, args ...any) error {
 
 // Validate refuses options that cannot work together. Its errors name the flag, the value and what would do.
 func (o Options) Validate() error {
+	if o.Op == "" {
+		return usagef("--op is missing: use one of %v", naming.Ops())
+	}
 	if _, err := naming.ParseOp(string(o.Op)); err != nil {
 		return usagef("--op: %w", err)
 	}
-	for _, check := range []func() error{o.validateTimes, o.validateApprovals, o.validateRestore, o.validateLocal} {
+	for _, check := range []func() error{o.validateTimes, o.validateApprovals, o.validateRestore, o.validateLocal, o.validateEvents} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -133,6 +137,8 @@ func (o Options) validateRestore() error {
 	switch {
 	case o.Op != naming.Restore:
 		return nil
+	case o.Config == "":
+		return usagef("--config is missing: --op restore reads the backup from the folder restore in it")
 	case o.RestoreChunks < 1 || o.RestoreChunks > 32:
 		return usagef("--restore-chunks %d is not between 1 and 32", o.RestoreChunks)
 	case o.RestoreResources < 0:
@@ -146,6 +152,14 @@ func (o Options) validateLocal() error {
 		return usagef("--local keeps the state itself: leave out --backend and --backend-config")
 	}
 	return nil
+}
+
+func (o Options) validateEvents() error {
+	if o.EventObject == "" {
+		return nil
+	}
+	_, err := parseEventObject(o.EventObject)
+	return err
 }
 
 // absolute makes every path absolute, because the steps run in another directory.
@@ -167,10 +181,19 @@ func (o Options) absolute() (Options, error) {
 			return o, err
 		}
 	}
-	for _, file := range o.VarFiles {
-		if _, err := os.Stat(file); err != nil {
-			return o, usagef("--var-file: %w: name a file that can be read", err)
+	return o, o.checkVarFiles()
+}
+
+func (o Options) checkVarFiles() error {
+	for _, path := range o.VarFiles {
+		file, err := os.Open(path)
+		if err == nil {
+			_, err = file.Read(make([]byte, 1)) // a directory can be opened
+			_ = file.Close()
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return usagef("--var-file: %w: name a file that can be read", err)
 		}
 	}
-	return o, nil
+	return nil
 }

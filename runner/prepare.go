@@ -22,7 +22,11 @@ func workdirError(err error) error {
 }
 
 func configError(err error) error {
-	return fmt.Errorf("config: %w: name the directory of the rendered root with --config", err)
+	return fmt.Errorf("config: %w: name the directory of the rendered root, readable, with --config", err)
+}
+
+func moduleError(err error) error {
+	return fmt.Errorf("module: %w: make the module readable, or name another with --module", err)
 }
 
 // checkLayout finds an image of the wrong layout before anything runs.
@@ -65,8 +69,8 @@ func (w workspace) copyConfig(from string) error {
 		if !info.Mode().IsRegular() {
 			continue
 		}
-		if err := copyFile(source, filepath.Join(w.root, entry.Name()), 0o600); err != nil {
-			return fmt.Errorf("copy config to workdir: %w: name a readable directory with --config, and a writable one with room in it with --workdir", err)
+		if err := copyFile(source, filepath.Join(w.root, entry.Name()), 0o600, configError); err != nil {
+			return err
 		}
 	}
 	return w.checkRoot(from)
@@ -85,18 +89,22 @@ func (w workspace) checkRoot(from string) error {
 	return nil
 }
 
-func copyFile(from, to string, mode os.FileMode) error {
+// copyFile copies a file into the working directory. An error about the source is made by sourceError.
+func copyFile(from, to string, mode os.FileMode, sourceError func(error) error) error {
 	in, err := os.Open(from)
 	if err != nil {
-		return err
+		return sourceError(err)
 	}
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
-		return err
+		return workdirError(err)
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	if err = errors.Join(err, out.Close()); err != nil {
+		return workdirError(err)
+	}
+	return nil
 }
 
 // writeCLIConfig writes the CLI configuration that every step gets. With a mirror nothing is ever fetched.

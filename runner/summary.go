@@ -88,10 +88,29 @@ func (r *run) outcome() string {
 		}
 		return fmt.Sprintf("%d added, %d changed, %d destroyed", c.Add, c.Change, c.Destroy)
 	case r.res.Plan != nil:
-		p := r.res.Plan
-		return fmt.Sprintf("%d to create, %d to update, %d to replace, %d to delete; hash %s", p.Create, p.Update, p.Replace, p.Delete, p.Hash)
+		return planned(r.res.Plan) + "; hash " + r.res.Plan.Hash
 	}
 	return "done"
+}
+
+// planned is a plan in a few words.
+func planned(p *result.Plan) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{
+		{p.Create, "to create"}, {p.Update, "to update"}, {p.Replace, "to replace"}, {p.Delete, "to delete"},
+		{p.Import, "to import"}, {p.Move, "to move"}, {p.Forget, "to forget"}, {p.OutputChanges, "outputs to change"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "no changes"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // listDrift says what is not as the module wants it, and what the refresh found that somebody else did.

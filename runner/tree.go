@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,51 +31,56 @@ func mirrorModule(module, dir string, levels int) (root string, err error) {
 
 // linkEntries links everything in from except one name, and what belongs to no module.
 func linkEntries(from, to, except string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return workdirError(err)
-	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return fmt.Errorf("module: %w", err)
-	}
-	for _, entry := range entries {
-		if entry.Name() == except || notPartOfModule(entry.Name()) {
+	names, err := enter(from, to)
+	for _, name := range names {
+		if name == except {
 			continue
 		}
-		if err := os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+		if err := os.Symlink(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
 			return workdirError(err)
 		}
 	}
-	return nil
+	return err
 }
 
 // copyModule copies the files of a root module and links its folders.
 func copyModule(from, to string) error {
+	names, err := enter(from, to)
+	for _, name := range names {
+		source, target := filepath.Join(from, name), filepath.Join(to, name)
+		info, err := os.Stat(source)
+		switch {
+		case os.IsNotExist(err): // a link to nothing
+		case err != nil:
+			return moduleError(err)
+		case info.Mode().IsRegular():
+			if err := copyFile(source, target, 0o600|info.Mode().Perm()&0o100, moduleError); err != nil {
+				return err
+			}
+		default:
+			if err := os.Symlink(source, target); err != nil {
+				return workdirError(err)
+			}
+		}
+	}
+	return err
+}
+
+// enter makes the folder to, and lists what in from belongs to a module.
+func enter(from, to string) (names []string, err error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return workdirError(err)
+		return nil, workdirError(err)
 	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
-		return fmt.Errorf("module: %w", err)
+		return nil, moduleError(err)
 	}
 	for _, entry := range entries {
-		source, target := filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())
-		info, err := os.Stat(source)
-		switch {
-		case notPartOfModule(entry.Name()) || os.IsNotExist(err): // a link to nothing
-			continue
-		case err != nil:
-			return fmt.Errorf("module: %w", err)
-		case info.Mode().IsRegular():
-			err = copyFile(source, target, 0o600|info.Mode().Perm()&0o100)
-		default:
-			err = os.Symlink(source, target)
-		}
-		if err != nil {
-			return workdirError(err)
+		if !notPartOfModule(entry.Name()) {
+			names = append(names, entry.Name())
 		}
 	}
-	return nil
+	return names, nil
 }
 
 // notPartOfModule names what earlier runs of a runtime, of this runner or of git left beside a module. The

@@ -25,7 +25,7 @@ var errTooLarge = errors.New("the file is larger than 1 MiB or nested too deep")
 func HasConfig(dir string) (bool, error) {
 	names, err := list(dir)
 	if err != nil {
-		return false, fmt.Errorf("module: %w", err)
+		return false, err
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))

@@ -3,7 +3,6 @@ package root
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -24,7 +23,7 @@ import (
 func Parents(dir string) (int, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return 0, fmt.Errorf("module: %w", err)
+		return 0, err
 	}
 	levels := 0
 	err = filepath.WalkDir(abs, func(path string, d fs.DirEntry, err error) error {
@@ -39,7 +38,7 @@ func Parents(dir string) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("module: %w", err)
+		return 0, err
 	}
 	return min(levels, parentCount(abs)), nil
 }
