@@ -116,15 +116,7 @@ func TestLocalRunBesideKilled(t *testing.T) {
 		gate.open(t)
 		<-first.ended
 
-		o := f.must(t, 0, "apply")
-		if u := o.result.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeReleased {
-			t.Errorf("forceUnlock = %+v, want the dead run's lock released\n%s", u, o)
-		}
-		if got := o.steps(); got != "init state-push apply" {
-			t.Errorf("steps %q, want the state of the killed run to be pushed first\n%s", got, o)
-		}
-		f.wantState(t, both...)
-		f.wantNothingToDo(t)
+		f.mustTakeOver(t)
 		if left, _ := filepath.Glob(filepath.Join(f.dir, "work~*")); len(left) > 0 {
 			t.Errorf("left behind: %q", left)
 		}
@@ -138,18 +130,7 @@ func TestLocalRunTellsOfEarlier(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		t.Parallel()
 		f := newFixture(t, runtime, backends["local"])
-		f.slow(t, "5m", true)
-		l := f.start(t, "apply", defaultResult)
-		l.says(t, creatingFirst)
-		l.await(t, "the result names the file", func() bool {
-			data, _ := os.ReadFile(f.ownResult())
-			return strings.Contains(string(data), `"unsaved"`)
-		})
-		child := l.child(t, "apply")
-		l.signal(t, syscall.SIGKILL)
-		_ = syscall.Kill(-child.pid, syscall.SIGKILL)
-		<-l.ended
-
+		f.startMaking(t).killAll(t)
 		f.slow(t, "0s", false)
 		for _, op := range []string{"plan", "plan", "apply"} {
 			o := f.resultOf(t, f.run(t, op, defaultResult))
@@ -161,6 +142,28 @@ func TestLocalRunTellsOfEarlier(t *testing.T) {
 		o := f.resultOf(t, f.run(t, "apply", defaultResult))
 		wantInFlight(t, o)
 	})
+}
+
+// startMaking starts a local run that makes a file for long, and waits until its result tells of that.
+func (f *fixture) startMaking(t *testing.T) *live {
+	t.Helper()
+	f.slow(t, "5m", true)
+	l := f.start(t, "apply", defaultResult)
+	l.says(t, creatingFirst)
+	l.await(t, "the result names the file", func() bool {
+		data, _ := os.ReadFile(f.ownResult())
+		return strings.Contains(string(data), `"unsaved"`)
+	})
+	return l
+}
+
+// killAll kills an apply with all that belongs to it.
+func (l *live) killAll(t *testing.T) {
+	t.Helper()
+	child := l.child(t, "apply")
+	l.signal(t, syscall.SIGKILL)
+	_ = syscall.Kill(-child.pid, syscall.SIGKILL)
+	<-l.ended
 }
 
 // TestLocalRunnerKilled kills a local runner, and with it the state server. Its child still works for a while and cannot save
@@ -176,17 +179,23 @@ func TestLocalRunnerKilled(t *testing.T) {
 		l.signal(t, syscall.SIGKILL)
 		<-l.ended // until then the next run takes it for one that works, and works beside it
 
-		o := f.must(t, 0, "apply")
-		if !strings.Contains(o.stderr, "waiting for a process of an earlier run") {
+		if o := f.mustTakeOver(t); !strings.Contains(o.stderr, "waiting for a process of an earlier run") {
 			t.Errorf("it did not wait\n%s", o)
 		}
-		if u := o.result.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeReleased {
-			t.Errorf("forceUnlock = %+v, want the dead run's lock released\n%s", u, o)
-		}
-		if got := o.steps(); got != "init state-push apply" {
-			t.Errorf("steps %q, want the state of the killed run to be pushed first\n%s", got, o)
-		}
-		f.wantState(t, both...)
-		f.wantNothingToDo(t)
 	})
+}
+
+// mustTakeOver applies after a local run was killed: its lock is released and its state pushed, before anything is made.
+func (f *fixture) mustTakeOver(t *testing.T) outcome {
+	t.Helper()
+	o := f.must(t, 0, "apply")
+	if u := o.result.Lock.ForceUnlock; u == nil || u.Outcome != result.OutcomeReleased {
+		t.Errorf("forceUnlock = %+v, want the dead run's lock released\n%s", u, o)
+	}
+	if got := o.steps(); got != "init state-push apply" {
+		t.Errorf("steps %q, want the state of the killed run to be pushed first\n%s", got, o)
+	}
+	f.wantState(t, both...)
+	f.wantNothingToDo(t)
+	return o
 }

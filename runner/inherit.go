@@ -2,43 +2,52 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// inherit reads what the result of the earlier local run of this module tells and this run's result would write over: where
+// inherit reads what the results of earlier local runs of this module tell and nobody else would tell any more: where
 // a state is that could not be saved, and resources that no saved state is known to have. A Job leaves its result to the
 // one who started it.
 func (r *run) inherit() {
-	if !r.opts.Local || !r.opts.ownResult {
-		return
+	r.inheritFrom(r.opts.Result)
+	for _, path := range resultsBeside(r.opts.Result) {
+		if r.inheritFrom(path) {
+			r.taken = append(r.taken, path)
+		}
 	}
-	document, err := os.ReadFile(r.opts.Result)
+}
+
+// inheritFrom reads one result, and reports whether this run tells now of all that it told.
+func (r *run) inheritFrom(path string) bool {
+	document, err := os.ReadFile(path)
 	if err != nil {
-		return // it is the first run
+		return false // it is the first run
 	}
 	earlier, err := result.Decode(document)
 	if err != nil {
-		return
+		return false
 	}
-	r.earlier = earlier.Unsaved
 	if s := earlier.State; s != nil && s.Where != "" && s.Saved != result.SavedNormally && s.Saved != result.SavedPushed {
+		if r.res.State != nil {
+			return false // one at a time: the next run takes that one
+		}
 		r.res.State = s // until it is pushed
 		if r.inheritedState() == "" {
 			r.log.Warn("the state that an earlier run could not save is not where it was put", "where", s.Where)
 			r.res.State = nil
 		}
 	}
+	r.earlier = withEarlier(r.earlier, earlier.Unsaved)
+	return true
 }
-
-// disinherit is for a run beside another one that lives: that one's result is no dead one's.
-func (r *run) disinherit() { r.earlier, r.res.State = nil, nil }
 
 // inheritedState is the file of the state that the earlier run could not save, when it is outside of the working
 // directory; empty when there is none.
@@ -50,30 +59,30 @@ func (r *run) inheritedState() string {
 	return s.Where
 }
 
-// settleEarlier drops the resources of the earlier run that the state has now, and tells of the others before anything
+// settleEarlier drops the resources of the earlier runs that the state has now, and tells of the others before anything
 // is made.
 func (r *run) settleEarlier(ctx context.Context) {
 	if r.earlier == nil {
 		return
 	}
-	var left []result.UnsavedResource
-	if known, err := r.local.resources(ctx); err == nil {
-		left = slices.DeleteFunc(slices.Clone(r.earlier.Resources), known.settled)
-	} else {
-		left = r.earlier.Resources
+	left := *r.earlier
+	if stored, err := r.local.instances(ctx); err == nil {
+		left.Resources = slices.DeleteFunc(slices.Clone(left.Resources), func(u result.UnsavedResource) bool { return settled(stored, u) })
 	}
-	r.update(func(*result.Result) { r.earlier = unsavedOf(left) })
-	if r.earlier != nil {
-		r.log.Warn("an earlier run began to change resources that no saved state is known to have: look for them, or import them",
-			"resources", listUnsettled(left))
+	log := r.log
+	if more := left.Count - len(r.earlier.Resources); more > 0 {
+		log = log.With("and more, in the list", more, "list", left.Planned)
 	}
-}
-
-func unsavedOf(resources []result.UnsavedResource) *result.Unsaved {
-	if len(resources) == 0 {
-		return nil
+	left.Count = len(left.Resources) // the others are told of once
+	r.update(func(*result.Result) {
+		if r.earlier = &left; left.Count == 0 {
+			r.earlier = nil
+		}
+	})
+	if r.earlier != nil || log != r.log {
+		log.Warn("an earlier run began to change resources that no saved state is known to have: look for them, or import them",
+			"resources", listUnsettled(left.Resources))
 	}
-	return &result.Unsaved{Count: len(resources), Resources: resources}
 }
 
 func listUnsettled(resources []result.UnsavedResource) string {
@@ -107,53 +116,25 @@ func withEarlier(own, earlier *result.Unsaved) *result.Unsaved {
 	return &all
 }
 
-// stateResources are the IDs of the objects in a state, by address. One without an ID has an empty one.
-type stateResources map[string][]string
-
 // settled tells whether nobody has to look for a resource any more: the state has it, or else it was to go.
-func (s stateResources) settled(u result.UnsavedResource) bool {
-	ids, there := s[u.Address]
-	return u.Action == "delete" || there && (u.ID == "" || slices.Contains(ids, u.ID))
+func settled(stored map[string][]instance, u result.UnsavedResource) bool {
+	return u.Action == plan.Delete || slices.ContainsFunc(stored[u.Address], func(i instance) bool { return u.ID == "" || i.is(u.ID) })
 }
 
-// resources reads the state of a local run.
-func (l *local) resources(ctx context.Context) (stateResources, error) {
+// instances reads the state of a local run.
+func (l *local) instances(ctx context.Context) (map[string][]instance, error) {
 	content, err := l.states.Read(ctx, l.name)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close()
-	var document struct {
-		Resources []struct {
-			Module, Mode, Type, Name string
-			Instances                []struct {
-				IndexKey   any `json:"index_key"`
-				Attributes struct{ ID any }
-			}
-		}
-	}
-	if err := json.NewDecoder(content).Decode(&document); err != nil {
+	state, err := io.ReadAll(content)
+	if err != nil {
 		return nil, err
 	}
-	found := stateResources{}
-	for _, r := range document.Resources {
-		address := strings.TrimPrefix(r.Module+"."+r.Type+"."+r.Name, ".")
-		for _, i := range r.Instances {
-			id, _ := i.Attributes.ID.(string)
-			key := address + indexOf(i.IndexKey)
-			found[key] = append(found[key], id)
-		}
+	stored, ok := readInstances(state)
+	if !ok {
+		return nil, errors.New("what is stored is no state of version 4")
 	}
-	return found, nil
-}
-
-// indexOf is how an address shows a key of for_each or a number of count.
-func indexOf(key any) string {
-	switch key := key.(type) {
-	case string:
-		return "[" + strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(key)) + "]"
-	case float64:
-		return "[" + strconv.Itoa(int(key)) + "]"
-	}
-	return ""
+	return stored, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestSettled(t *testing.T) {
-	state := stateResources{"a.x": {"i-1", "i-2"}, `a.y["k"]`: {""}}
+	state := map[string][]instance{"a.x": {{id: "i-1"}, {id: "i-2", deposed: true}}, `a.y["k"]`: {{}}, "a.n": {{name: "n-1"}}}
 	for name, row := range map[string]struct {
 		unsaved result.UnsavedResource
 		want    bool
@@ -19,9 +19,10 @@ func TestSettled(t *testing.T) {
 		"nobody knows its ID":         {result.UnsavedResource{Address: `a.y["k"]`, Action: "create"}, true},
 		"the state has none":          {result.UnsavedResource{Address: "a.z", Action: "create"}, false},
 		"an update that is not there": {result.UnsavedResource{Address: "a.z", Action: "update", ID: "i-1"}, false},
+		"the state has its name":      {result.UnsavedResource{Address: "a.n", Action: "create", ID: "n-1"}, true},
 		"a delete":                    {result.UnsavedResource{Address: "a.x", Action: "delete", ID: "i-9"}, true},
 	} {
-		if got := state.settled(row.unsaved); got != row.want {
+		if got := settled(state, row.unsaved); got != row.want {
 			t.Errorf("%s: settled = %v, want %v", name, got, row.want)
 		}
 	}
@@ -29,8 +30,8 @@ func TestSettled(t *testing.T) {
 
 func TestWithEarlier(t *testing.T) {
 	a, b := result.UnsavedResource{Address: "a", Action: "create"}, result.UnsavedResource{Address: "b", Action: "create", ID: "i-1"}
-	own, earlier := unsavedOf([]result.UnsavedResource{a}), unsavedOf([]result.UnsavedResource{a, b})
-	own.Count, own.Planned = 70, "list.json" // more than it names
+	own := &result.Unsaved{Count: 70, Resources: []result.UnsavedResource{a}, Planned: "list.json"} // more than it names
+	earlier := &result.Unsaved{Count: 2, Resources: []result.UnsavedResource{a, b}}
 	for name, row := range map[string]struct{ own, earlier, want *result.Unsaved }{
 		"neither":      {nil, nil, nil},
 		"only its own": {own, nil, own},
@@ -43,13 +44,5 @@ func TestWithEarlier(t *testing.T) {
 	}
 	if len(own.Resources) != 1 {
 		t.Error("the run's own list was changed")
-	}
-}
-
-func TestIndexOf(t *testing.T) {
-	for want, key := range map[string]any{"": nil, "[3]": 3.0, `["a b"]`: "a b", `["\"$${x}"]`: `"${x}`} {
-		if got := indexOf(key); got != want {
-			t.Errorf("index %v = %q, want %q", key, got, want)
-		}
 	}
 }

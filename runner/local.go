@@ -21,6 +21,9 @@ import (
 // localDir is where a local run keeps everything, in the directory that it is started in.
 const localDir = ".captf"
 
+// resultsDir is the folder in it for results, and what belongs to them.
+const resultsDir = "results"
+
 // local is what a run without a cluster has instead of one: a state server of its own, on loopback. It is
 // also the lockKeeper of such a run.
 type local struct {
@@ -74,7 +77,7 @@ func (r *run) localRoot() error {
 	} else {
 		levels, err := root.Parents(r.opts.Module)
 		if err != nil {
-			return fmt.Errorf("module: %w", err)
+			return moduleError(err)
 		}
 		if r.work.root, err = mirrorModule(r.opts.Module, r.work.root, levels); err != nil {
 			return err
@@ -131,7 +134,9 @@ func (l *local) serve(ctx context.Context, r *run) error {
 		return l.stateError(err)
 	}
 	for _, f := range found {
-		r.log.Warn("local state: "+f.Text, "state", f.State)
+		if f.State != "" { // else another run is going on, which has looked
+			r.log.Warn("local state: "+f.Text, "state", f.State)
+		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -34,7 +35,7 @@ func (o Options) localDefaults() (Options, error) {
 	if o.Result != DefaultResult {
 		return o, nil
 	}
-	o.Result = filepath.Join(localDir, "results", flat(name)+".json")
+	o.Result = filepath.Join(localDir, resultsDir, flat(name)+resultExt)
 	o.ownResult = true
 	if o.DryRun {
 		return o, nil
@@ -75,14 +76,19 @@ func localName(module string) (string, error) {
 		return "", err
 	}
 	relative, err := filepath.Rel(current, path)
-	if err == nil && relative != "." && filepath.IsLocal(relative) && statesrv.CheckName(filepath.ToSlash(relative)) == nil {
-		return filepath.ToSlash(relative), nil
+	if name := filepath.ToSlash(relative); err == nil && relative != "." && filepath.IsLocal(relative) && isPlain(name) {
+		return name, nil
 	}
 	sum := sha256.Sum256([]byte(path))
 	if relative == "." {
 		path, sum = current, sha256.Sum256([]byte("."))
 	}
-	return plainName(filepath.Base(path)) + "-" + hex.EncodeToString(sum[:4]), nil
+	return cmp.Or(plainName(filepath.Base(path)), "module") + "-" + hex.EncodeToString(sum[:4]), nil
+}
+
+// isPlain tells whether a path can be a state's name, and an argument of a command line that is no flag.
+func isPlain(path string) bool {
+	return statesrv.CheckName(path) == nil && !strings.HasPrefix(path, "-")
 }
 
 // plainName makes a state's name of any file name.
@@ -93,5 +99,5 @@ func plainName(s string) string {
 		}
 		return r
 	}, s)
-	return strings.TrimLeft(s[:min(len(s), 64)], ".")
+	return strings.TrimLeft(s[:min(len(s), 64)], ".-")
 }

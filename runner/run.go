@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -61,7 +62,9 @@ type run struct {
 	mayHave   bool      // it may have had it, whatever it showed
 	observing sync.WaitGroup
 
-	earlier *result.Unsaved // what an earlier local run left, see inherit
+	claimed *os.File        // the flock of a local run's own result
+	earlier *result.Unsaved // what earlier local runs left, see inherit
+	taken   []string        // results of earlier local runs that this one's replaces
 	beside  []workspace     // of earlier local runs, taken over
 
 	saver saver
@@ -100,7 +103,11 @@ func (r *run) openResult() (err error) {
 	if r.opts.DryRun {
 		return nil
 	}
-	r.inherit()
+	if r.opts.ownResult {
+		if err := r.claimResult(); err != nil {
+			return err
+		}
+	}
 	if r.file, err = result.Open(r.opts.Result); err != nil {
 		return err
 	}
@@ -109,6 +116,7 @@ func (r *run) openResult() (err error) {
 		r.file = nil
 		return fmt.Errorf("%w: name a file that can be written with --result", err)
 	}
+	r.dropTaken()
 	return nil
 }
 
@@ -170,4 +178,5 @@ func (r *run) release() {
 	if r.file != nil {
 		_ = r.file.Close()
 	}
+	_ = r.claimed.Close() // nil is an error
 }

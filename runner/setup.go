@@ -98,7 +98,6 @@ func (r *run) claimWorkspace(ctx context.Context) error {
 	err := r.claim(ctx, &r.work)
 	switch {
 	case errors.Is(err, errInUse) && r.opts.Local:
-		r.disinherit()
 		err = r.work.claimBeside()
 	case errors.Is(err, errInUse):
 		return usagef("%w", err)
@@ -147,7 +146,7 @@ func (r *run) prepareBackend() error {
 	if err != nil {
 		return err
 	}
-	if note != "" {
+	if note != "" && !r.opts.Local { // a local run's state server is its own
 		r.log.Info(note)
 	}
 	err = r.backend.become(kind, podNamespace(r.host.Environ))

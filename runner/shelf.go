@@ -37,9 +37,18 @@ func (r *run) shelves() (places []shelf) {
 		places = append(places, folder{dir: r.opts.RescueDir, prefix: "captf-"})
 	}
 	if r.local != nil && r.rt != nil {
-		places = append(places, folder{dir: filepath.Join(r.local.dir, "results"), prefix: flat(r.local.name) + "-", latest: true})
+		places = append(places, r.resultShelf())
 	}
 	return places
+}
+
+// resultShelf is the folder of a local run's results. What is named after the run's own result is as much its own.
+func (r *run) resultShelf() folder {
+	f := folder{dir: filepath.Join(r.local.dir, resultsDir), prefix: flat(r.local.name) + "-"}
+	if r.opts.ownResult {
+		f.prefix, f.latest = filepath.Base(resultStem(r.opts.Result))+"-", true
+	}
+	return f
 }
 
 // ofJob leaves those that go with the Job.

@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -61,17 +62,35 @@ func TestMirrorModule(t *testing.T) {
 	}
 }
 
+// TestCopyFileBlames has either side of a copy be what is wrong.
+func TestCopyFileBlames(t *testing.T) {
+	dir := tree(t, map[string]string{"main.tf": ""})
+	source, nowhere := filepath.Join(dir, "main.tf"), filepath.Join(dir, "none", "main.tf")
+	for _, row := range []struct{ from, to, want string }{
+		{nowhere, filepath.Join(dir, "copy.tf"), "--module"},
+		{source, nowhere, "--workdir"},
+	} {
+		err := copyFile(row.from, row.to, 0o600, moduleError)
+		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "--module") != (row.want == "--module") {
+			t.Errorf("from %s to %s: %v, want it to name %s only", row.from, row.to, err, row.want)
+		}
+	}
+}
+
 func TestLocalName(t *testing.T) {
-	dir := tree(t, map[string]string{"a/vpc/main.tf": "", "b/vpc/main.tf": "", "odd name/main.tf": "", "a/.hidden/main.tf": ""})
+	dir := tree(t, map[string]string{"a/vpc/main.tf": "", "b/vpc/main.tf": "", "odd name/main.tf": "", "ü/main.tf": "", "-x/main.tf": "", "a/.hidden/main.tf": ""})
 	t.Chdir(dir)
 	names := map[string]string{}
-	for _, module := range []string{"a/vpc", "b/vpc", "odd name", "a/.hidden", ".", dir + "/a", os.TempDir(), "/"} {
+	for _, module := range []string{"a/vpc", "b/vpc", "odd name", "ü", "-x", "a/.hidden", ".", dir + "/a", os.TempDir(), "/"} {
 		name, err := localName(module)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := statesrv.CheckName(name); err != nil {
 			t.Errorf("%s: %v", module, err)
+		}
+		if strings.HasPrefix(name, "-") {
+			t.Errorf("%s: the name %s is a flag for every command that gets it", module, name)
 		}
 		if other, twice := names[name]; twice {
 			t.Errorf("%s and %s have the same name %s", module, other, name)

@@ -46,21 +46,31 @@ func (w *workspace) claim() (err error) {
 	if err = os.MkdirAll(w.dir, 0o700); err != nil {
 		return workdirError(err)
 	}
-	if w.running, err = flock(filepath.Join(w.dir, runningFile), errInUse); err != nil {
-		return fmt.Errorf("workdir %s: %w", w.dir, err)
+	if w.running, err = w.flock(runningFile, errInUse); err != nil {
+		return err
 	}
-	if w.inUse, err = flock(filepath.Join(w.dir, ".in-use"), errOrphans); err != nil {
+	if w.inUse, err = w.flock(".in-use", errOrphans); err != nil {
 		w.release()
-		return fmt.Errorf("workdir %s: %w", w.dir, err)
 	}
-	return nil
+	return err
+}
+
+func (w *workspace) flock(name string, busy error) (*os.File, error) {
+	file, err := flock(filepath.Join(w.dir, name), busy)
+	switch {
+	case errors.Is(err, busy):
+		return nil, fmt.Errorf("workdir %s: %w", w.dir, err)
+	case err != nil:
+		return nil, workdirError(err)
+	}
+	return file, nil
 }
 
 // flock locks a file, and returns busy when another has it.
 func flock(path string, busy error) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, workdirError(err)
+		return nil, err
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// claimResult takes the place where a local run of this module leaves its result by itself, for this run alone. While
+// another run has it, this one leaves its result beside it: what a run tells of resources that no state has must not be
+// written over.
+func (r *run) claimResult() error {
+	err := r.lockResult()
+	if err == nil {
+		r.inherit()
+		return nil
+	}
+	if errors.Is(err, errInUse) {
+		err = r.claimResultBeside()
+	}
+	if err != nil {
+		return fmt.Errorf("result file %s: %w: make the folder %s and all in it writable, or name a file with --result", r.opts.Result, err, localDir)
+	}
+	return nil
+}
+
+func (r *run) claimResultBeside() (err error) {
+	if r.opts.Result, err = newBeside(r.opts.Result); err != nil {
+		return err
+	}
+	r.log.Info("another run of this module is going on: this one has a result of its own", "result", r.opts.Result)
+	return r.lockResult()
+}
+
+func (r *run) lockResult() (err error) {
+	r.claimed, err = flock(r.opts.Result, errInUse)
+	return err
+}
+
+const resultExt = ".json"
+
+// resultStem is the path of a local run's own result, to which the names of what it keeps beside that are added.
+func resultStem(path string) string { return strings.TrimSuffix(path, resultExt) }
+
+// newBeside makes an empty file beside a result, for one run.
+func newBeside(path string) (string, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(resultStem(path))+besideMark+"*"+resultExt)
+	if err != nil {
+		return path, err
+	}
+	return file.Name(), file.Close()
+}
+
+// resultsBeside are the results of runs that went on beside another one and have ended. The result of one that lives is
+// locked; one that was just made is empty, and nothing can be read in it.
+func resultsBeside(path string) []string {
+	stem := resultStem(path)
+	found, _ := filepath.Glob(globQuoted(stem+besideMark) + "*" + resultExt)
+	var ended []string
+	for _, beside := range found {
+		if strings.Contains(strings.TrimPrefix(beside, stem), "-") {
+			continue // another document of such a run
+		}
+		if lock, err := flock(beside, errInUse); err == nil {
+			_ = lock.Close()
+			ended = append(ended, beside)
+		}
+	}
+	return ended
+}
+
+// dropTaken removes the results whose news this run's own result has now.
+func (r *run) dropTaken() {
+	for _, path := range r.taken {
+		_ = os.Remove(path)
+		_ = os.Remove(resultStem(path) + "-" + string(resultDocument) + resultExt)
+	}
+	r.taken = nil
+}
