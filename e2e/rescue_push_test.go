@@ -176,3 +176,21 @@ func onlyFile(t *testing.T, dir string) []byte {
 	}
 	return data
 }
+
+// TestStateInConfig has a state in the root that somebody could not save by hand: a run that fails leaves the true state as
+// it is.
+func TestStateInConfig(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newStatesrv)
+		f.must(t, result.ExitDone, "apply")
+		f.write(t, "errored.tfstate", `{"version":4,"terraform_version":"1.5.7","serial":99,"lineage":"`+
+			parseState(t, f.backend.state(t)).Lineage+`","outputs":{},"resources":[]}`)
+		f.write(t, "third.tf", "resource \"probe_file\" \"third\" {\n  path = \"/nowhere/file\"\n  content = \"x\"\n}\n")
+		o := f.must(t, result.ExitFailed, "apply")
+		if o.result.State != nil {
+			t.Errorf("state = %+v, want that nothing had to be done about it\n%s", o.result.State, o)
+		}
+		f.wantState(t, "probe_file.first", "probe_file.second")
+	})
+}

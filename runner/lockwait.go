@@ -33,14 +33,13 @@ func (r *run) lookAhead(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { cancel(); cancelStop() }
 }
 
-// look bounds such a request after a step, which has to be made after a request to stop as well: then by a share of
-// what is left of the stop budget.
+// lookShare is what such a request may take of what is left of the stop budget.
+const lookShare = 0.2
+
+// look bounds such a request after a step, which has to be made after a request to stop as well, and goes on when that
+// comes meanwhile: then by a share of what is left of the stop budget.
 func (r *run) look(ctx context.Context) (context.Context, context.CancelFunc) {
-	if r.stop.Cause() == nil {
-		return r.lookAhead(ctx)
-	}
-	left := time.Until(r.stop.Deadline()) / 5
-	return context.WithTimeout(context.WithoutCancel(ctx), min(lookTimeout, max(left, 100*time.Millisecond)))
+	return r.within(ctx, lookTimeout, lookShare)
 }
 
 // errNotFree ends a wait that used up the budget.
@@ -130,10 +129,8 @@ func (r *run) holder() lock.Info {
 }
 
 // lookAtLock puts who holds the lock now into the result: another run that this one waits for, or this
-// run's own child that could not unlock.
+// run's own child that could not unlock. The context bounds it.
 func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
-	ctx, cancel := r.look(ctx)
-	defer cancel()
 	if r.keeper != nil {
 		if holder, err := r.keeper.Holder(ctx); err == nil {
 			r.setHolder(holder)

@@ -53,3 +53,18 @@ func TestLook(t *testing.T) {
 		}
 	})
 }
+
+// A stop that comes during such a request leaves it a share of the budget: a lock that is being released then, or a document
+// that is being kept, would be left to others.
+func TestStopDuringLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &run{stop: runtime.NewStop(10 * time.Second)}
+		begin := time.Now()
+		ctx, cancel := r.look(t.Context())
+		defer cancel()
+		time.AfterFunc(time.Second, func() { r.stop.Request(errors.New("test")) })
+		if <-ctx.Done(); time.Since(begin) != 3*time.Second {
+			t.Errorf("it ended after %s, want a second and a fifth of the budget", time.Since(begin))
+		}
+	})
+}

@@ -51,14 +51,15 @@ func (o Options) wayOut(image, local string) string {
 }
 
 // copyConfig puts every regular top-level file of the rendered configuration into the root. Names
-// that start with a dot and directories are how a mounted Secret keeps its versions.
+// that start with a dot and directories are how a mounted Secret keeps its versions. A state that a run by hand could not
+// save, and left there, is none of this run's: when a step fails, it would be pushed over the true one.
 func (w workspace) copyConfig(from string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return configError(err)
 	}
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") {
+		if strings.HasPrefix(entry.Name(), ".") || entry.Name() == erroredState {
 			continue
 		}
 		source := filepath.Join(from, entry.Name())

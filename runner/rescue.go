@@ -31,6 +31,7 @@ const (
 	setShare   = 0.7
 	againShare = 0.8 // of another round, of which the push and the set get their shares
 	setTime    = time.Minute
+	minWithin  = 100 * time.Millisecond // what a part gets when the budget is used up
 	// minPush is what the push gets however short the lock timeout is.
 	minPush = 30 * time.Second
 	// pressShare of the stop budget ends a push that hangs, maxPress at most.
@@ -48,7 +49,7 @@ func (r *run) within(ctx context.Context, d time.Duration, share float64) (conte
 			return
 		case <-r.stop.Done():
 		}
-		left := time.Duration(share * float64(time.Until(r.stop.Deadline())))
+		left := max(time.Duration(share*float64(time.Until(r.stop.Deadline()))), minWithin)
 		select {
 		case <-ctx.Done():
 		case <-time.After(left):

@@ -75,7 +75,9 @@ func (r *run) notStarted(step string, err error) *failure {
 // waitToRetry is for a step that failed at the lock: a runtime or backend that ignores -lock-timeout
 // fails at once, and init does whenever it has to make the first state.
 func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) error {
-	r.lookAtLock(ctx, output)
+	looking, cancel := r.lookAhead(ctx)
+	r.lookAtLock(looking, output)
+	cancel()
 	r.correctUnlock()
 	left := r.budget.left()
 	if left < time.Second {
@@ -142,7 +144,9 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
 func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.setUnsaved(unsaved(exit, output))
-	r.lookAtLock(ctx, output)
+	looking, cancel := r.look(ctx)
+	r.lookAtLock(looking, output)
+	cancel()
 	r.childGone, r.mayHave = exit.GroupGone, mayHaveLock(f, output)
 	r.leftLock = r.mayHave || diedOf(f.reason) || !cameToEnd(exit, output)
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.

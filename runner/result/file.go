@@ -20,8 +20,9 @@ type File struct {
 
 	mu   sync.Mutex
 	f    target
-	size int  // of the document in the file
-	done bool // the final document was written
+	info os.FileInfo // of a regular file
+	size int         // of the document in the file
+	done bool        // the final document was written
 }
 
 // target is the part of [os.File] that a File needs.
@@ -41,35 +42,37 @@ func Open(path string) (*File, error) {
 	case "/dev/stderr":
 		return &File{path: path, stream: true, f: os.Stderr}, nil
 	}
-	// O_NONBLOCK: a named pipe that nobody reads is an error, not a hang.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
+	r, err := open(path)
 	if err != nil {
-		return nil, openError(path, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		_ = f.Close()
-		return nil, openError(path, err)
-	}
-	r := &File{path: path, stream: !info.Mode().IsRegular(), f: f}
-	if !r.stream {
-		if err := f.Truncate(0); err != nil {
-			_ = f.Close()
-			return nil, openError(path, err)
-		}
+		return nil, fmt.Errorf("result file %s: %w: name a file that can be written with --result, in a pod the container's terminationMessagePath", path, err)
 	}
 	return r, nil
 }
 
-func openError(path string, err error) error {
-	return fmt.Errorf("result file %s: %w: name a file that can be written with --result, in a pod the container's terminationMessagePath", path, err)
+func open(path string) (*File, error) {
+	// O_NONBLOCK: a named pipe that nobody reads is an error, not a hang.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	stream := err == nil && !info.Mode().IsRegular()
+	if err == nil && !stream {
+		err = f.Truncate(0)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &File{path: path, stream: stream, f: f, info: info}, nil
 }
 
 // Write replaces the document by that of r, whose own Partial is ignored in
 // favour of partial. A kill at any moment leaves the old document, the new one,
 // or the new one and white space: the file may be a mount of its own, which
 // cannot be renamed over. Once a final document is written, a partial one is
-// ignored.
+// ignored. When somebody has removed the file, or put another one in its place,
+// the final document goes where a reader looks for it: to the path.
 func (w *File) Write(r *Result, partial bool) error {
 	c := *r
 	c.Partial = partial
@@ -79,9 +82,33 @@ func (w *File) Write(r *Result, partial bool) error {
 		return nil
 	}
 	w.done = w.done || !partial
-	if err := w.replace(Encode(&c)); err != nil {
+	var err error
+	if !partial {
+		err = w.follow()
+	}
+	if err == nil {
+		err = w.replace(Encode(&c))
+	}
+	if err != nil {
 		return fmt.Errorf("result file %s: %w", w.path, err)
 	}
+	return nil
+}
+
+// follow opens the path again when it is not the open file any more.
+func (w *File) follow() error {
+	if w.stream {
+		return nil
+	}
+	if info, err := os.Stat(w.path); err == nil && os.SameFile(info, w.info) {
+		return nil
+	}
+	now, err := open(w.path)
+	if err != nil {
+		return err
+	}
+	_ = w.f.Close()
+	w.f, w.info, w.stream, w.size = now.f, now.info, now.stream, 0
 	return nil
 }
 

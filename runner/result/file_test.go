@@ -175,6 +175,36 @@ func TestStdoutIsAppendedTo(t *testing.T) {
 	}
 }
 
+// What a reader finds at the path in the end is the final document, or the run knows that it is lost.
+func TestFileThatIsReplaced(t *testing.T) {
+	for name, row := range map[string]struct {
+		put  func(path string) error
+		lost error
+	}{
+		"removed":        {func(string) error { return nil }, nil},
+		"another file":   {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9999), 0o600) }, nil},
+		"a folder":       {func(path string) error { return os.Mkdir(path, 0o700) }, syscall.EISDIR},
+		"a pipe":         {func(path string) error { return syscall.Mkfifo(path, 0o600) }, syscall.ENXIO},
+		"a link nowhere": {func(path string) error { return os.Symlink("/nowhere/file", path) }, os.ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "result")
+			w := openTest(t, path)
+			write(t, w, full(5), true)
+			if err := errors.Join(os.Remove(path), row.put(path)); err != nil {
+				t.Fatal(err)
+			}
+			write(t, w, full(1), true)
+			if err := w.Write(&Result{Op: "apply"}, false); !errors.Is(err, row.lost) {
+				t.Fatalf("got %v, want %v", err, row.lost)
+			}
+			if row.lost == nil && !bytes.Equal(read(t, path), Encode(&Result{Op: "apply"})) {
+				t.Errorf("final document: %q", read(t, path))
+			}
+		})
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	running, err := os.Executable()
