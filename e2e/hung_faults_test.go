@@ -3,8 +3,10 @@ package e2e
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/captf/captf-runner/internal/tools"
@@ -27,6 +29,7 @@ const (
 	tooLarge      // 413
 	hangs         // no answer ever
 	cut           // the connection breaks
+	unheard       // the server does it, and its answer is lost in a proxy, which says 502
 )
 
 // harms says what becomes of each request from now on; nil lets all of them pass.
@@ -58,6 +61,9 @@ func (h *faults) wrap(next http.Handler) http.Handler {
 			http.Error(w, "refused on demand", http.StatusForbidden)
 		case tooLarge:
 			http.Error(w, "too large on demand", http.StatusRequestEntityTooLarge)
+		case unheard:
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			http.Error(w, "bad gateway", http.StatusBadGateway)
 		case cut:
 			panic(http.ErrAbortHandler)
 		case hangs:
@@ -87,12 +93,24 @@ func readsState(r *http.Request) bool {
 func looksAtLock(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/lock")
 }
-func everything(*http.Request) bool { return true }
+func writesLease(r *http.Request) bool { return about("leases")(r) && r.Method != http.MethodGet }
+func everything(*http.Request) bool    { return true }
 
 // when gives the requests that match a fate, and lets the others pass.
 func when(matches func(*http.Request) bool, f fate) func(*http.Request) fate {
 	return func(r *http.Request) fate {
 		if matches(r) {
+			return f
+		}
+		return passes
+	}
+}
+
+// nth gives the nth of the requests that match a fate, and lets the others pass.
+func nth(n int32, matches func(*http.Request) bool, f fate) func(*http.Request) fate {
+	var seen atomic.Int32
+	return func(r *http.Request) fate {
+		if matches(r) && seen.Add(1) == n {
 			return f
 		}
 		return passes

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -35,6 +36,26 @@ func TestRobbed(t *testing.T) {
 		if id := k.holder(t); id != otherID {
 			t.Errorf("the new holder's lock is now held by %q", id)
 		}
+	})
+}
+
+// TestLeaseDeleted removes the Lease of a run that is alive: it saves its state, and says that it lost its lock.
+func TestLeaseDeleted(t *testing.T) {
+	t.Parallel()
+	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
+		f.slow(t, "2s", true)
+		l := f.start(t, "apply")
+		l.says(t, creatingFirst)
+		leases := k.server.Clientset().CoordinationV1().Leases(k.object.Namespace)
+		if err := leases.Delete(t.Context(), naming.LockLease(k.suffix), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		o := l.finish(t)
+		if r := o.result; o.code != result.ExitFailed || r.Error.Reason != result.ReasonLockLost || r.State == nil || r.State.Saved != result.SavedNormally {
+			t.Errorf("exit %d, want a lost lock and a saved state\n%s", o.code, o)
+		}
+		f.wantState(t, both...)
+		wantFree(t, f, o)
 	})
 }
 

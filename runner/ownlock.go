@@ -69,8 +69,9 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 }
 
 // tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows that
-// it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left alone.
-func (r *run) tellLeftLock(ctx context.Context) {
+// it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left alone. An init
+// takes one only when there is no state: it is told of when it is seen.
+func (r *run) tellLeftLock(ctx context.Context, step string) {
 	if r.lockedAt.IsZero() && !r.mayHave || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
 		return
 	}
@@ -83,6 +84,9 @@ func (r *run) tellLeftLock(ctx context.Context) {
 			return
 		}
 		r.setHolder(holder)
+	}
+	if err != nil && step == stepInit {
+		return
 	}
 	r.log.Warn("the lock of this run may still be held, and its ID could not be learned: a lock of this host since then is that one",
 		"since", r.stepStart.UTC().Format(time.RFC3339), "error", err)

@@ -86,8 +86,10 @@ func (c *cluster) rescueSecret(state unsavedState, name string, parts int) *kube
 // createSecret repeats a creation that did not succeed while there is time. A Secret that is there with the
 // same digest is the answer that was lost; one with another digest is another rescue, and stays.
 func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
-	create := func() error {
-		_, err := c.client.Secrets(c.client.Namespace()).Create(ctx, secret, metav1.CreateOptions{})
+	var last error
+	create := func() (err error) {
+		defer func() { last = err }()
+		_, err = c.client.Secrets(c.client.Namespace()).Create(ctx, secret, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			there, errGet := c.client.Secrets(c.client.Namespace()).Get(ctx, secret.Name, metav1.GetOptions{})
@@ -104,5 +106,9 @@ func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
 		return err
 	}
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(200*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	return backoff.Retry(create, backoff.WithContext(policy, ctx))
+	err := backoff.Retry(create, backoff.WithContext(policy, ctx))
+	if err != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", err, last) // to be out of time tells nobody why
+	}
+	return err
 }

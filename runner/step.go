@@ -163,13 +163,13 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 	case r.ownLock == "" || r.holder().ID != r.ownLock:
 		r.setHolder(nil) // another run's, that this one has nothing to do with
 	}
-	r.tellLeftLock(ctx)
+	r.tellLeftLock(ctx, f.step)
 }
 
 // mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before they
-// read the state, and say nothing of a release that fails after that did.
+// read the state, and say nothing of a release that fails after that did; the answer to a lock that was taken may be lost, too.
 func mayHaveLock(f *failure, output *runtime.Output) bool {
-	return f.reason == result.ReasonBackend && f.step != stepInit || f.reason != result.ReasonLockLost && output.LeftLock()
+	return f.reason == result.ReasonBackend || f.reason != result.ReasonLockLost && output.LeftLock()
 }
 
 // diedOf tells the reasons of a child that did not come to its end.

@@ -43,9 +43,10 @@ var texts = []struct {
 	match   func() *regexp.Regexp
 }{
 	{FailureStateWrite, printed(`Failed to (save state|persist state|create local state file)|Error saving state`)},
-	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|HTTP response code (404|409|423))`)},
+	{FailureLockLost, printed(`(?s)Error releasing the state lock.*(state is already unlocked|does not match existing lock|leases\.coordination\.k8s\.io "[^"]*" not found|HTTP response code (404|409|423))`)},
 	{FailureQuota, printed(`is forbidden: exceeded quota`)},
-	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials`)},
+	{FailureRBAC, printed(`is forbidden: |is forbidden\b.*\bcannot\b|(?i)\bunauthorized\b.*kubernetes|the server has asked for the client to provide credentials|` +
+		`(?s)(Error (loading|inspecting) state|Failed to (get|load) [a-z ]*(state|workspaces)|Error acquiring the state lock).*\bUnauthorized\b`)},
 	{FailureCredentials, printed(`HTTP remote state endpoint (requires|invalid) auth|HTTP error: 40[13]\b|Unexpected HTTP response code 40[13]\b`)},
 	// Both runtimes lock their data directory, too.
 	{FailureDisk, printed(`(?s)Error acquiring the state lock.*` + diskFull)},
@@ -64,7 +65,8 @@ var nameless = printed(`(?s)dial tcp.*` + unreachable)
 // aboutRegistry is how init names what it fetches. Its network failures read like those of a backend.
 var aboutRegistry = printed(`Failed to (query available provider packages|resolve provider packages|install provider|download module)|failed to request discovery document|module registry`)
 
-const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response)`
+const unreachable = `(connection refused|connection reset|no such host|i/o timeout|TLS handshake timeout|network is unreachable|no route to host|Client\.Timeout|context deadline exceeded|giving up after \d+ attempt|EOF|etcdserver: |the server is currently unable|Service Unavailable|server was unable to return a response|` +
+	`an error on the server .* has prevented the request from|server has received too many requests|Too many requests, please try again)`
 
 const diskFull = `no space left on device`
 
