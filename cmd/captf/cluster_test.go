@@ -65,6 +65,20 @@ func TestLostLabelsDoNotDecide(t *testing.T) {
 	}
 }
 
+// Where no label names the cluster any more, the command to repair them does not make one up.
+func TestClusterThatNothingNames(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	c.Change(t, 0, func(s *corev1.Secret) { clear(s.Labels) })
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "StateMislabelled", "-> captf doctor tm/worker-0 -n "+c.Object.Namespace+" --cluster-name NAME")
+	var v stateView
+	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod", "-o", "json").decode(t, &v)
+	kubectl(t, v.Next)
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster prod", "ok   state   readable")
+}
+
 // Where labels name several clusters a person has to say which one is right.
 func TestLabelsOfSeveralClusters(t *testing.T) {
 	t.Parallel()

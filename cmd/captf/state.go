@@ -102,15 +102,16 @@ func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error)
 	case "", state.Encrypted:
 		return ""
 	case state.Mislabelled:
-		return relabel(set)
+		return cl.relabel(set)
 	case state.NotFound:
 		return cl.hint(ctx, set.Object)
 	}
 	return fmt.Sprintf("%s doctor %s -n %s", cl.me, objectName(set.Object), set.Object.Namespace)
 }
 
-// relabel is the one command that gives all Secrets of a state the labels that a runtime looks for.
-func relabel(set *chunks.Set) string {
+// relabel is the one command that gives all Secrets of a state the labels that a runtime looks for. Where nothing tells
+// the cluster any more it is to be given first: an empty one would hide the state for good.
+func (cl *cluster) relabel(set *chunks.Set) string {
 	wrong, err := set.Mislabelled()
 	if err != nil {
 		return "" // it was gathered, so it is valid
@@ -120,6 +121,9 @@ func relabel(set *chunks.Set) string {
 	for _, m := range wrong {
 		words = append(words, m.Secret)
 		maps.Copy(labels, m.Want)
+	}
+	if name, lost := labels[naming.LabelCluster]; lost && name == "" {
+		return fmt.Sprintf("%s doctor %s -n %s --cluster-name NAME", cl.me, objectName(set.Object), set.Object.Namespace)
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		words = append(words, key+"="+labels[key])
