@@ -109,21 +109,15 @@ func NextAttempt(o Object, op Op, jobNames []string) int {
 	return highest + 1
 }
 
-// ParsePod returns what the name of a pod says about its Job, and false if the
-// pod is none of a Job of the object.
-func ParsePod(o Object, podName string) (Job, bool) {
-	i := len(podName) - podRandom - 1
-	if i < 0 || podName[i] != '-' || !allBytes(podName[i+1:], isLowerAlnum) {
-		return Job{}, false
-	}
-	return ParseJob(o, podName[:i])
-}
-
 // OwnsPod reports whether podName is that of a pod of one of the object's Jobs.
 // It is the exact inverse of [JobName] plus the hyphen and five characters that
 // the Job controller adds. Pods of equal name in another namespace are the
 // caller's to tell apart: a hostname has no namespace.
 func OwnsPod(o Object, podName string) bool {
-	_, ok := ParsePod(o, podName)
+	i := len(podName) - podRandom - 1
+	if i < 0 || podName[i] != '-' || !allBytes(podName[i+1:], isLowerAlnum) {
+		return false
+	}
+	_, ok := ParseJob(o, podName[:i])
 	return ok
 }

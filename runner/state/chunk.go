@@ -13,7 +13,6 @@ import (
 // Chunk is what matters of a Secret that holds a part of a state.
 type Chunk struct {
 	Name        string
-	Labels      map[string]string
 	Annotations map[string]string
 	// Data is the value of [DataKey], nil if the Secret lacks that key.
 	Data []byte

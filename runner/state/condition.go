@@ -48,11 +48,11 @@ func LockedBy(holder string) error {
 // CheckInputs returns an error of the reason [WithoutInputsHash] or [InputsChanged] unless the state was made from
 // the inputs that have the hash today.
 func (s *Summary) CheckInputs(today string) error {
-	switch reason := CompareInputs(s.InputsHash, today); reason {
-	case WithoutInputsHash:
-		return &Error{Reason: reason, Err: fmt.Errorf("the state has no annotation %s: apply, to make it known", AnnotationInputsHash)}
-	case InputsChanged:
-		return &Error{Reason: reason, Err: fmt.Errorf("the state was made from inputs %s, today's are %s: apply them", s.InputsHash, today)}
+	switch s.InputsHash {
+	case "":
+		return &Error{Reason: WithoutInputsHash, Err: fmt.Errorf("the state has no annotation %s: apply, to make it known", AnnotationInputsHash)}
+	case today:
+		return nil
 	}
-	return nil
+	return &Error{Reason: InputsChanged, Err: fmt.Errorf("the state was made from inputs %s, today's are %s: apply them", s.InputsHash, today)}
 }

@@ -54,16 +54,3 @@ func (in Inputs) Hash() (string, error) {
 	sum := sha256.Sum256(appendCanonical(nil, doc))
 	return inputsScheme + ":" + hex.EncodeToString(sum[:]), nil
 }
-
-// CompareInputs compares the hash that a state carries with that of today's
-// inputs. It returns an empty reason if they are equal, else
-// [WithoutInputsHash] or [InputsChanged].
-func CompareInputs(carried, today string) Reason {
-	switch carried {
-	case "":
-		return WithoutInputsHash
-	case today:
-		return ""
-	}
-	return InputsChanged
-}

@@ -84,15 +84,16 @@ func TestInputsHashRefuses(t *testing.T) {
 	}
 }
 
-func TestCompareInputs(t *testing.T) {
+func TestCheckInputs(t *testing.T) {
 	for _, tt := range []struct {
 		carried, today string
 		want           Reason
 	}{
 		{"h2:0", "h2:0", ""}, {"", "h2:0", WithoutInputsHash}, {"h2:1", "h2:0", InputsChanged}, {"", "", WithoutInputsHash},
 	} {
-		if got := CompareInputs(tt.carried, tt.today); got != tt.want {
-			t.Errorf("CompareInputs(%q, %q) = %q, want %q", tt.carried, tt.today, got, tt.want)
+		sum := &Summary{InputsHash: tt.carried}
+		if got := ReasonOf(sum.CheckInputs(tt.today)); got != tt.want {
+			t.Errorf("the state has %q, today is %q: %q, want %q", tt.carried, tt.today, got, tt.want)
 		}
 	}
 }

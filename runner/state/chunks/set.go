@@ -26,7 +26,7 @@ type Set struct {
 func (s *Set) Source(applied bool) state.Source {
 	source := state.Source{Suffix: naming.Suffix(s.Object), Applied: applied}
 	for _, secret := range s.Found {
-		chunk := state.Chunk{Name: secret.Name, Labels: secret.Labels, Annotations: secret.Annotations}
+		chunk := state.Chunk{Name: secret.Name, Annotations: secret.Annotations}
 		if data, ok := secret.Data[state.DataKey]; ok {
 			chunk.Data = data
 			if data == nil {
