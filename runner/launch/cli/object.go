@@ -97,7 +97,11 @@ func clusterOf(ctx context.Context, client kubernetes.Interface, id naming.Objec
 	base, err := client.CoreV1().Secrets(id.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		return base.Labels[naming.LabelCluster], nil
+		cluster, there := base.Labels[naming.LabelCluster]
+		if !there {
+			return "", fmt.Errorf("secret %s has lost its label %s, which names the cluster of %s: give --cluster-name", name, naming.LabelCluster, id)
+		}
+		return cluster, nil
 	case !apierrors.IsNotFound(err):
 		return "", fmt.Errorf("look for the state of %s: %w", id, err)
 	case id.Kind == naming.Cluster:
