@@ -32,7 +32,7 @@ func place(t *testing.T) (open func() store.Store) {
 	return func() store.Store { return openAt(t, "kubernetes://"+namespace+"/team", kubeconfig) }
 }
 
-func openAt(t *testing.T, address, kubeconfig string) *Store {
+func openAt(t testing.TB, address, kubeconfig string) *Store {
 	t.Helper()
 	opts, err := Parse(address, func(name string) string { return map[string]string{"KUBECONFIG": kubeconfig}[name] })
 	if err != nil {
