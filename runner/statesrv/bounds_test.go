@@ -187,6 +187,25 @@ func TestAnAnswerThatComesLate(t *testing.T) {
 	}
 }
 
+// The serial goes on behind the newest version of the same lineage, whatever came after it.
+func TestRestoreAfterAnotherState(t *testing.T) {
+	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
+	remove := func() {
+		if err := states.Delete(t.Context(), "s", statesrv.DeleteRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for serial := 1; serial <= 5; serial++ {
+		mustWrite(t, states, "s", "", doc(serial, "l"))
+	}
+	remove()
+	mustWrite(t, states, "s", "", doc(1, "other"))
+	remove()
+	if v, err := states.Restore(t.Context(), "s", statesrv.RestoreRequest{Version: 3}); err != nil || v.Serial != 6 {
+		t.Errorf("restored with serial %d, %v; want 6", v.Serial, err)
+	}
+}
+
 func TestRestoreOfTheLargestSerial(t *testing.T) {
 	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
 	mustWrite(t, states, "s", "", fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l"}`, uint64(math.MaxUint64)))

@@ -54,7 +54,7 @@ var scenarios = []struct {
 		{method: "LOCK", path: "/states/s", body: lockA, status: 200},
 		{method: "POST", path: "/states/s?ID=a", body: doc(1, "l"), status: 200},
 		{method: "POST", path: "/states/s?ID=b", body: doc(2, "l"), status: 409, want: "=" + lockA, fault: "ann@one"},
-		{method: "POST", path: "/states/s", body: doc(2, "l"), status: 423, want: "=" + lockA, fault: "no ?ID="},
+		{method: "POST", path: "/states/s", body: doc(2, "l"), status: 423, want: "=" + lockA, fault: "no lock ID"},
 		{method: "DELETE", path: "/states/s?ID=b", status: 409, want: "=" + lockA},
 		{method: "DELETE", path: "/states/s", status: 423, want: "=" + lockA},
 		{method: "GET", path: "/states/s", status: 200, want: "=" + doc(1, "l")},

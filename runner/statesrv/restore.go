@@ -79,15 +79,18 @@ func (s *States) restored(ctx context.Context, h *head, number int) (Document, [
 	return withSerial(data, old, serial)
 }
 
-// serialAfter follows the newest version of the same lineage, also after a delete.
+// serialAfter follows the newest version of the same lineage: whoever has read that may
+// still be about to write. The state may have been deleted, or another one, since.
 func (s *States) serialAfter(ctx context.Context, h *head, old Version) (uint64, error) {
-	newest, err := s.version(ctx, h, h.Last)
-	if err != nil {
-		return 0, err
-	}
 	serial := old.Serial
-	if newest.Lineage == old.Lineage {
-		serial = max(serial, newest.Serial)
+	for v, err := range s.backwards(ctx, h, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if v.Lineage == old.Lineage { // at the latest, old itself
+			serial = max(serial, v.Serial)
+			break
+		}
 	}
 	if serial == math.MaxUint64 {
 		return 0, conflict("serial %d is the largest there is, so no version can follow it: push one with --force", serial)

@@ -11,12 +11,12 @@ func mayWrite(held *Lock, id string, requireLock bool) error {
 			"pull the state, compare it with yours, then push", clip(id))
 	case held == nil && requireLock:
 		return &Refusal{Status: http.StatusPreconditionRequired,
-			Message: "this server takes writes only under a lock: lock the state and send the lock's ID as ?ID="}
+			Message: "this server takes writes only under a lock: lock the state and send the lock's ID (?ID=, --id)"}
 	case held == nil:
 		return nil
 	case id == "":
 		return (&Refusal{Status: http.StatusLocked,
-			Message: "the state is locked (" + held.String() + ") and the request has no ?ID="}).heldBy(held)
+			Message: "the state is locked (" + held.String() + ") and the request brings no lock ID (?ID=, --id)"}).heldBy(held)
 	case id != held.Info.ID:
 		return conflict("the state is locked by another: %s", held).heldBy(held)
 	}

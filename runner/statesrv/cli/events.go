@@ -37,6 +37,9 @@ func (a *App) events(ctx context.Context, args []string) error {
 			continue
 		}
 		if !*follow {
+			if after == "" {
+				fmt.Fprintf(a.Err, "%s has no events; statesrv ls lists the states\n", rest[0])
+			}
 			return nil
 		}
 		select {

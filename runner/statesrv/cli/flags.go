@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"io"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/client"
@@ -22,7 +23,7 @@ type options struct {
 
 func (a *App) options(name string) *options {
 	o := &options{FlagSet: flag.NewFlagSet("statesrv "+name, flag.ContinueOnError), app: a}
-	o.SetOutput(a.Err)
+	o.SetOutput(io.Discard) // Run tells of errors
 	o.StringVar(&o.data, "data", "", "work on this `directory`, without a server")
 	o.StringVar(&o.output, "o", "table", "output `format`: table or json")
 	return o
@@ -42,6 +43,8 @@ func (o *options) parseAny(args []string) ([]string, error) {
 	var rest []string
 	for {
 		if err := o.Parse(args); errors.Is(err, flag.ErrHelp) {
+			o.SetOutput(o.app.Err)
+			o.Usage()
 			return nil, err
 		} else if err != nil {
 			return nil, usageError{err}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -25,6 +26,9 @@ func (a *App) history(ctx context.Context, args []string) error {
 	versions, err := allVersions(ctx, s, *limit)
 	if err != nil {
 		return o.refused(err)
+	}
+	if len(versions) == 0 {
+		fmt.Fprintf(a.Err, "%s has no versions; statesrv ls lists the states\n", rest[0])
 	}
 	return o.print(versions, func() {
 		var rows [][]string
