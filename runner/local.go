@@ -98,45 +98,42 @@ func (r *run) localRoot() error {
 
 // ownPlanKey is the key of plan hashes that local runs share.
 func (l *local) ownPlanKey() ([]byte, error) {
-	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
-	}
 	path := filepath.Join(l.dir, "plan.key")
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return plan.ReadKey(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
-	}
-	_, err = file.WriteString(rand.Text() + rand.Text())
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
+	if !exists(path) {
+		if err := l.makePlanKey(path); err != nil {
+			return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
+		}
 	}
 	return plan.ReadKey(path)
+}
+
+// makePlanKey makes the key whole or not at all. Of runs that do so at once one is the first.
+func (l *local) makePlanKey(path string) error {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(l.dir, ".plan.key-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.WriteString(rand.Text() + rand.Text())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+		return os.Rename(file.Name(), path) // the file system has no links
+	}
+	return nil
 }
 
 // serve starts the state server for this run alone: on a free loopback port, with a password that only the
 // child's environment has.
 func (l *local) serve(ctx context.Context, r *run) error {
-	var err error
-	if l.store, err = dir.Open(ctx, filepath.Join(l.dir, "state"), dir.Options{}); err != nil {
-		return l.stateError(err)
-	}
-	if err := l.checkWritable(); err != nil {
-		return err
-	}
 	// What it refuses, a runtime or this run tells of, as far as a person has to know.
 	log := slog.New(warnings{r.log.Handler()})
-	l.states = statesrv.NewStates(l.store, statesrv.Rules{Log: log})
-	found, err := l.states.Repair(ctx)
-	if err != nil {
-		return l.stateError(err)
-	}
-	for _, f := range found {
-		if f.State != "" { // else another run is going on, which has looked
-			r.log.Warn("local state: "+f.Text, "state", f.State)
-		}
+	if err := l.openStates(ctx, log); err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,6 +158,27 @@ func (l *local) serve(ctx context.Context, r *run) error {
 			r.log.Error("local state server", "error", err)
 		}
 	}()
+	return nil
+}
+
+// openStates opens the local states, and repairs what killed runs have left of them.
+func (l *local) openStates(ctx context.Context, log *slog.Logger) (err error) {
+	if l.store, err = dir.Open(ctx, filepath.Join(l.dir, "state"), dir.Options{}); err != nil {
+		return l.stateError(err)
+	}
+	if err := l.checkWritable(); err != nil {
+		return err
+	}
+	l.states = statesrv.NewStates(l.store, statesrv.Rules{Log: log})
+	found, err := l.states.Repair(ctx)
+	if err != nil {
+		return l.stateError(err)
+	}
+	for _, f := range found {
+		if f.State != "" { // else another run is going on, which has looked
+			log.Warn("local state: "+f.Text, "state", f.State)
+		}
+	}
 	return nil
 }
 

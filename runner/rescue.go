@@ -64,20 +64,13 @@ func (r *run) within(ctx context.Context, d time.Duration, share float64) (conte
 func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (safe []byte) {
 	state, ok := r.unsaved(output)
 	if !ok {
-		if f.unsaved {
-			// A full disk cut the file short, and the runtime printed nothing.
-			r.update(func(res *result.Result) {
-				res.State = &result.State{Saved: result.SavedLost}
-			})
-			r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
+		if f.unsaved { // a full disk cut the file short, and the runtime printed nothing
+			r.noteLost(result.State{}, output)
 		}
 		return nil
 	}
 	known := r.res.Unsaved
-	r.update(func(res *result.Result) {
-		res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage}
-	})
-	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes))) // until it is safe
+	r.noteLost(result.State{Serial: &state.serial, Lineage: state.lineage}, output) // until it is safe
 	r.save()
 	r.log.Error("the state could not be saved: rescuing it", "serial", state.serial, "lineage", state.lineage)
 	saved, where := r.saveSomewhere(ctx, state)
@@ -96,6 +89,13 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (s
 		return nil
 	}
 	return state.bytes
+}
+
+// noteLost has the result say that a state is nowhere, and with it what the step has changed.
+func (r *run) noteLost(state result.State, output *runtime.Output) {
+	state.Saved = result.SavedLost
+	r.update(func(res *result.Result) { res.State = &state })
+	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 }
 
 // whereabouts tells where a state is that the runtime could not save, and what to do with it.
