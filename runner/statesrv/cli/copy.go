@@ -47,6 +47,9 @@ func (a *App) copy(ctx context.Context, args []string) error {
 	if err != nil {
 		return o.refused(err)
 	}
+	if count == 0 { // a mistyped prefix or namespace looks like an empty store
+		return fmt.Errorf("%s has no states: see the address", rest[0])
+	}
 	if o.output == "table" {
 		fmt.Fprintf(a.Out, "%d states are in %s, every version verified by its digest\n", count, rest[1])
 	}
