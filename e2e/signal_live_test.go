@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/captf/captf-runner/internal/transcript"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -22,28 +22,10 @@ import (
 type live struct {
 	f              *fixture
 	cmd            *exec.Cmd
-	stdout, stderr *transcript
+	stdout, stderr *transcript.Transcript
 	began          time.Time
 	signalled      time.Time
 	ended          chan struct{}
-}
-
-// transcript is what a process has printed so far.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *transcript) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *transcript) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
 }
 
 // start starts a run. However the test ends, nothing of it is left.
@@ -58,7 +40,7 @@ func (f *fixture) start(t *testing.T, op string, flags ...string) *live {
 func (f *fixture) startCommand(t *testing.T, cmd *exec.Cmd) *live {
 	t.Helper()
 	_ = os.Remove(f.resultFile())
-	l := &live{f: f, cmd: cmd, stdout: &transcript{}, stderr: &transcript{}, began: time.Now(), ended: make(chan struct{})}
+	l := &live{f: f, cmd: cmd, stdout: &transcript.Transcript{}, stderr: &transcript.Transcript{}, began: time.Now(), ended: make(chan struct{})}
 	if cmd.Stdout == nil {
 		cmd.Stdout = l.stdout
 	}

@@ -3,14 +3,12 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/captf/captf-runner/internal/transcript"
 	"github.com/captf/captf-runner/runner/launch/cli"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -54,27 +53,9 @@ output "hidden" {
 	}
 }
 
-// said is what a command printed; it may be read while the command runs.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // launched is one command line.
 type launched struct {
-	out, log said
+	out, log transcript.Transcript
 	code     chan int
 }
 

@@ -1,7 +1,6 @@
 package rbac
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 
 	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/transcript"
 	"github.com/captf/captf-runner/runner/launch/cli"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
@@ -33,26 +32,8 @@ type person struct {
 	kubelet    jobtest.Kubelet
 	namespace  string
 	interrupts chan os.Signal
-	screen     screen
+	screen     transcript.Transcript
 	code       chan int
-}
-
-// screen may be read while something is printed.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) shows(text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.text.String(), text)
 }
 
 func newPerson(t *testing.T, granted []right) *person {
@@ -88,11 +69,13 @@ func (p *person) launch(t *testing.T) (job batchv1.Job) {
 	return jobs.Items[0]
 }
 
+func (p *person) shows(text string) bool { return strings.Contains(p.screen.String(), text) }
+
 func (p *person) await(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !p.screen.shows(text); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !p.shows(text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("no %q within a minute:\n%s", text, p.screen.text.String())
+			t.Fatalf("no %q within a minute:\n%s", text, &p.screen)
 		}
 	}
 }
@@ -136,7 +119,7 @@ func (p *person) stops(t *testing.T) bool {
 	p.interrupts <- os.Interrupt
 	p.await(t, "[stop/watch]")
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if p.screen.shows("is told to stop") {
+		if p.shows("is told to stop") {
 			return p.ends(t, job, jobtest.End{NoPod: true, Condition: batchv1.JobReasonBackoffLimitExceeded}) == result.ExitRetry
 		}
 		if len(p.code) > 0 {
@@ -160,7 +143,7 @@ func (p *person) reads(t *testing.T) bool {
 	if code := p.ends(t, p.launch(t), jobtest.Succeeded); code != 0 {
 		t.Errorf("exit code %d: a log that may not be read is no reason to fail", code)
 	}
-	return p.screen.shows(text)
+	return p.shows(text)
 }
 
 // node is one whose kubelet is at the address.
@@ -194,5 +177,5 @@ func (p *person) isWarned(t *testing.T) bool {
 	if code := p.ends(t, job, jobtest.Succeeded); code != 0 {
 		t.Errorf("exit code %d: events that may not be read are no reason to fail", code)
 	}
-	return p.screen.shows("exceeded quota")
+	return p.shows("exceeded quota")
 }

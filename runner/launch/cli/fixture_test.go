@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,28 +16,11 @@ import (
 
 	"github.com/captf/captf-runner/internal/jobtest"
 	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/transcript"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
 func TestMain(m *testing.M) { os.Exit(kubetest.Run(m)) }
-
-// screen is what the commands print, and may be read while they run.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
 
 // terminal is a namespace of a real API server with the commands. The kubelet is played.
 type terminal struct {
@@ -48,7 +29,7 @@ type terminal struct {
 	namespace  string
 	object     naming.Object
 	kubelet    jobtest.Kubelet
-	out, err   *screen
+	out, err   *transcript.Transcript // what the commands print
 	keyboard   *io.PipeWriter
 	interrupts chan os.Signal
 	env        Env
@@ -78,7 +59,7 @@ func setUp(t *testing.T) *terminal {
 	return term
 }
 
-func (t *terminal) clear() { t.out, t.err = &screen{}, &screen{} }
+func (t *terminal) clear() { t.out, t.err = &transcript.Transcript{}, &transcript.Transcript{} }
 
 func (t *terminal) write(name, text string) string {
 	t.Helper()
@@ -189,7 +170,7 @@ func (t *terminal) code(ended <-chan int, want int) {
 	}
 }
 
-func (t *terminal) says(s *screen, parts ...string) {
+func (t *terminal) says(s *transcript.Transcript, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(s.String(), part) {
