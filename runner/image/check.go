@@ -94,7 +94,7 @@ func (i *Image) checkLinks() (all []Finding) {
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		switch {
 		case !tree[name].broken || name == ModulePath:
-		case isConfig(path.Base(name)):
+		case root.IsConfig(path.Base(name)):
 			all = append(all, bad("module", "%s is a link to what is not in the image", name))
 		default:
 			all = append(all, warning("module", "%s is a link to what is not in the image", name))

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/captf/captf-runner/runner/root"
 )
 
 // requirement is one provider that the module needs.
@@ -206,9 +208,7 @@ func parseModule(dir string) (bodies []hcl.Body, err error) {
 		var file *hcl.File
 		var diags hcl.Diagnostics
 		switch {
-		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
-			continue
-		case !isConfig(name):
+		case e.IsDir() || !root.IsConfig(e.Name()):
 			continue
 		case strings.HasSuffix(name, ".json"):
 			file, diags = parser.ParseJSONFile(name)
@@ -221,10 +221,6 @@ func parseModule(dir string) (bodies []hcl.Body, err error) {
 		bodies = append(bodies, file.Body)
 	}
 	return bodies, nil
-}
-
-func isConfig(name string) bool {
-	return slices.ContainsFunc([]string{".tf", ".tf.json", ".tofu", ".tofu.json"}, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
 // text is the value of an attribute that is a plain string, else empty.

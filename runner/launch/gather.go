@@ -79,7 +79,7 @@ func (p *pass) gatherIdle(ctx context.Context) (err error) {
 
 func (p *pass) gatherLock(ctx context.Context) error {
 	owns := func(pod string) bool { return naming.OwnsPod(p.id, pod) }
-	found, err := lock.Check(ctx, p.Clients.Leases, naming.LockLease(naming.Suffix(p.id)), owns, p.Clients.phase)
+	found, err := lock.Check(ctx, p.Clients.Leases, naming.LockLease(naming.Suffix(p.id)), owns, p.Clients.Phase)
 	p.seen.Lock = &found
 	return err
 }

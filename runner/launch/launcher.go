@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/captf/captf-runner/runner/lease"
-	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/state"
@@ -152,7 +151,7 @@ func (l *Launcher) keep() int {
 }
 
 func (l *Launcher) gate() lease.Gate {
-	return lease.Gate{Leases: l.Clients.Leases, Jobs: l.Clients.job, Now: l.Now}
+	return lease.Gate{Leases: l.Clients.Leases, Jobs: l.Clients.Holder, Now: l.Now}
 }
 
 func (l *Launcher) chunks() chunks.API {
@@ -162,5 +161,3 @@ func (l *Launcher) chunks() chunks.API {
 func (l *Launcher) backups() backup.Store {
 	return backup.Store{Secrets: l.Clients.Secrets, Now: l.Now}
 }
-
-var _ lock.Getter = Leases(nil)

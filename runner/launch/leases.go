@@ -29,7 +29,7 @@ func (p *pass) holders(ctx context.Context) (live, dead []string, err error) {
 		if record.Job == "" {
 			continue
 		}
-		job, err := p.Clients.job(ctx, record.Job)
+		job, err := p.Clients.Holder(ctx, record.Job)
 		if err != nil {
 			return nil, nil, err
 		}

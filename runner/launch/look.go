@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/captf/captf-runner/runner/lease"
-	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -26,11 +24,3 @@ func (c Clients) Look(ctx context.Context, o naming.Object) ([]Run, error) {
 	}
 	return runs, nil
 }
-
-// Phase reads a pod. It is a lock.Pods.
-func (c Clients) Phase(ctx context.Context, pod string) (lock.PodPhase, error) {
-	return c.phase(ctx, pod)
-}
-
-// Holder reads the Job that a lease names. It is a lease.Jobs.
-func (c Clients) Holder(ctx context.Context, job string) (lease.Job, error) { return c.job(ctx, job) }

@@ -95,8 +95,8 @@ func disrupted(pod *corev1.Pod) bool {
 	return false
 }
 
-// phase is a lock.Pods.
-func (c Clients) phase(ctx context.Context, name string) (lock.PodPhase, error) {
+// Phase reads a pod. It is a lock.Pods.
+func (c Clients) Phase(ctx context.Context, name string) (lock.PodPhase, error) {
 	pod, err := c.Pods.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return "", err
@@ -104,8 +104,8 @@ func (c Clients) phase(ctx context.Context, name string) (lock.PodPhase, error) 
 	return lock.PodPhase(pod.Status.Phase), nil
 }
 
-// job is a lease.Jobs.
-func (c Clients) job(ctx context.Context, name string) (lease.Job, error) {
+// Holder reads the Job that a lease names, and whether a pod of it runs. It is a lease.Jobs.
+func (c Clients) Holder(ctx context.Context, name string) (lease.Job, error) {
 	var known lease.Job
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsValidLabelValue(name)) > 0 {
 		return known, nil // somebody wrote it by hand: there cannot be such a Job, and the server would refuse to look for it

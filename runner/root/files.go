@@ -60,15 +60,15 @@ func list(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !e.IsDir() && isConfig(e.Name()) {
+		if !e.IsDir() && IsConfig(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
 }
 
-// isConfig reports whether a runtime reads a file of this name.
-func isConfig(name string) bool {
+// IsConfig reports whether one of the runtimes reads a file of this name.
+func IsConfig(name string) bool {
 	_, ext := split(name)
 	return ext != "" && !strings.HasPrefix(name, ".")
 }

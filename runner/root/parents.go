@@ -32,7 +32,7 @@ func Parents(dir string) (int, error) {
 			return err
 		case d.IsDir() && path != abs && skipped(d.Name()):
 			return fs.SkipDir
-		case d.Type().IsRegular() && isConfig(d.Name()):
+		case d.Type().IsRegular() && IsConfig(d.Name()):
 			levels = max(levels, parentsOf(path, depth(abs, path)))
 		}
 		return nil

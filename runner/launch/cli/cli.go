@@ -148,8 +148,6 @@ func (e Env) launch(ctx context.Context, o *options, arg string) error {
 	}
 	f := e.follower(client, launcher, object)
 	f.detach, f.json = o.detach, o.output == outputJSON
-	f.mine = func(r launch.Run) bool { return r.Op == op(object) && r.Tick == object.desired.Tick }
+	f.mine = func(r launch.Run) bool { return r.Op == o.op && r.Tick == object.desired.Tick }
 	return f.run(ctx)
 }
-
-func op(o *object) naming.Op { return o.desired.Op }

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/captf/captf-runner/runner/root"
 )
 
 // imageModule is where the image contract has the module.
@@ -66,21 +68,12 @@ func addRoot(files map[string][]byte, dir string) error {
 		if files[name], err = readFile(filepath.Join(dir, name)); err != nil {
 			return usagef("-f: %w", err)
 		}
-		configured = configured || isConfiguration(name)
+		configured = configured || root.IsConfig(name)
 	}
 	if !configured {
 		return usagef("-f %s: it has no .tf, .tf.json, .tofu or .tofu.json file", dir)
 	}
 	return nil
-}
-
-func isConfiguration(name string) bool {
-	for _, suffix := range []string{".tf", ".tf.json", ".tofu", ".tofu.json"} {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return false
 }
 
 func readFile(path string) ([]byte, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func (f *follower) run(ctx context.Context) error {
 		} else if done, err := f.step(ctx, report); done || err != nil {
 			return err
 		}
-		if again := err == nil && report.Again; again {
+		if err == nil && report.Again {
 			continue
 		}
 		if done, err := f.pause(ctx); done || err != nil {
@@ -235,15 +234,15 @@ func (f *follower) pause(ctx context.Context) (done bool, err error) {
 	select {
 	case <-ctx.Done():
 		return true, ctx.Err()
-	case s := <-f.Interrupts:
-		return f.interrupted(ctx, s)
+	case <-f.Interrupts:
+		return f.interrupted(ctx)
 	case <-time.After(f.Poll):
 		return false, nil
 	}
 }
 
 // interrupted lets the Job go on, unless a person says otherwise.
-func (f *follower) interrupted(ctx context.Context, _ os.Signal) (bool, error) {
+func (f *follower) interrupted(ctx context.Context) (bool, error) {
 	if f.job == "" {
 		f.say("no job was created")
 		return true, Exit{Code: result.ExitRetry}

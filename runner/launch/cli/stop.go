@@ -40,7 +40,7 @@ func (f *follower) ask() bool {
 }
 
 // stopJob has the Job's pods end in their grace period. The Job itself stays, and its result with it; one that has no
-// pod yet is suspended by deleting it.
+// pod yet is deleted.
 func (f *follower) stopJob(ctx context.Context) error {
 	namespace := f.object.Identity().Namespace
 	pods := f.client.CoreV1().Pods(namespace)
