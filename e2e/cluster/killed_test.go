@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/captf/captf-runner/internal/kubetest"
@@ -57,6 +60,9 @@ func TestControllersKilled(t *testing.T) {
 	}
 }
 
+// wholeTurn is more requests than a turn takes: a controller dies anywhere in it, or lives to its end.
+const wholeTurn = 80
+
 // turn has both controllers work, and then one that lives.
 func (s *subject) turn(t *testing.T, o *controlled, random *rand.Rand) {
 	t.Helper()
@@ -65,10 +71,10 @@ func (s *subject) turn(t *testing.T, o *controlled, random *rand.Rand) {
 		t.Fatal(err)
 	}
 	config.QPS = -1
-	var books books
+	books := books{jobs: s.client.BatchV1().Jobs(s.object.Namespace)}
 	var both sync.WaitGroup
 	for range 2 {
-		m, client, err := kubetest.NewMortal(config, random.IntN(120))
+		m, client, err := kubetest.NewMortal(config, random.IntN(wholeTurn))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +100,7 @@ func (s *subject) turn(t *testing.T, o *controlled, random *rand.Rand) {
 
 // books count how often a Job was booked.
 type books struct {
+	jobs   typedbatchv1.JobInterface
 	mu     sync.Mutex
 	booked map[string]int
 }
@@ -115,6 +122,8 @@ func (b *books) keep(t *testing.T, clients launch.Clients, o *controlled, dead f
 		case report.Decision.Action == launch.Refuse:
 			t.Errorf("refused: %s: %s", report.Decision.Reason, report.Decision.Message)
 			return
+		case report.Decision.Action == launch.Follow:
+			b.watch(ctx, report.Decision.Run.Name)
 		}
 		select {
 		case <-ctx.Done():
@@ -122,6 +131,15 @@ func (b *books) keep(t *testing.T, clients launch.Clients, o *controlled, dead f
 		}
 	}
 	t.Error("it comes to no end")
+}
+
+// watch waits until a Job has ended, as a controller does that watches Jobs. So both wake at once, and none of their requests
+// are used up by waiting.
+func (b *books) watch(ctx context.Context, name string) {
+	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		job, err := b.jobs.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err) || err == nil && len(job.Status.Conditions) > 0, nil
+	})
 }
 
 func (b *books) add(runs []launch.Run) {
