@@ -21,7 +21,7 @@ the state is shown.
 SOURCE is OBJECT, OBJECT@COPY with a serial or name that state backups lists, a file, - for standard input, or the
 address of a state on a state server (http://HOST:PORT/states/NAME; credentials come from STATESRV_USERNAME and
 STATESRV_PASSWORD, or TF_HTTP_USERNAME and TF_HTTP_PASSWORD). A file that is called like an object is ./KIND/NAME.`,
-		Args: flags.args, ValidArgsFunction: a.completeSource,
+		Args: flags.args, ValidArgsFunction: a.completeSource(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := a.explain(c, flags, args)
 			if err != nil {
@@ -66,7 +66,7 @@ func (a *app) newStateDiffCommand() *cobra.Command {
 		Use: "diff SOURCE SOURCE", Short: "Compare two states, without a sensitive value",
 		Long: `Compare two states: the resources that were added, removed, moved and changed, attributes and outputs, serial and
 lineage. Values that are sensitive in either state are not shown. For SOURCE see state explain.`,
-		Args: twoSources, ValidArgsFunction: a.completeSource,
+		Args: twoSources, ValidArgsFunction: a.completeSource(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			d, err := a.diff(c, flags, args[0], args[1])
 			if err != nil {
@@ -101,10 +101,15 @@ func (a *app) diff(c *cobra.Command, flags *sourceFlags, before, after string) (
 	return d, named(before+" and "+after, err)
 }
 
-// completeSource completes objects, and files where none fits.
-func (a *app) completeSource(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if names := a.objects(c.Context(), typed); len(names) > 0 {
-		return names, cobra.ShellCompDirectiveNoFileComp
+// completeSource completes objects, and files where none fits, for a command that takes so many.
+func (a *app) completeSource(n int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		if names := a.objects(c.Context(), typed); len(names) > 0 {
+			return names, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return nil, cobra.ShellCompDirectiveDefault
 }

@@ -34,7 +34,7 @@ func (a *app) newStateListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the states of a namespace, with their locks and running Jobs",
 		Long: `List the states of a namespace, with their locks and running Jobs. The states themselves are read with -o wide only.`,
-		Args: exactArgs(0, "no argument"),
+		Args: exactArgs(0, "no argument"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cl, err := a.connect()
 			if err != nil {

@@ -134,6 +134,10 @@ func TestCompletion(t *testing.T) {
 		{[]string{"lock", "show", "tm/worker-0", ""}, []string{":4"}},
 		{[]string{"state", "ls", "-o", ""}, []string{"json", "yaml", "wide", ":4"}},
 		{[]string{"state", "explain", "some.tf"}, []string{":0"}}, // a file
+		{[]string{"state", "explain", "tm/worker-0", ""}, []string{":4"}},
+		{[]string{"state", "diff", "some.tf", ""}, []string{"tm/worker-0", ":4"}},
+		{[]string{"state", "diff", "some.tf", "tm/worker-0", ""}, []string{":4"}},
+		{[]string{"state", "ls", ""}, []string{":4"}},
 	} {
 		e := p.run(t, append([]string{"__complete"}, test.args...)...)
 		if diff := cmp.Diff(test.want, strings.Split(strings.TrimSpace(e.out), "\n")); diff != "" {
