@@ -71,8 +71,14 @@ func TestClusterThatNothingNames(t *testing.T) {
 	c := statetest.New(t, kubetest.Shared(t))
 	p := operator(t, c)
 	c.Put(t, statetest.Gzip([]byte(document(7))))
-	c.Change(t, 0, func(s *corev1.Secret) { clear(s.Labels) })
-	p.run(t, "doctor", "tm/worker-0").want(t, 1, "StateMislabelled", "-> captf doctor tm/worker-0 -n "+c.Object.Namespace+" --cluster-name NAME")
+	for _, lose := range []func(labels map[string]string){
+		func(l map[string]string) { delete(l, naming.LabelManaged) },
+		func(l map[string]string) { delete(l, naming.LabelCluster) },
+		func(l map[string]string) { clear(l) },
+	} {
+		c.Change(t, 0, func(s *corev1.Secret) { lose(s.Labels) })
+		p.run(t, "doctor", "tm/worker-0").want(t, 1, "StateMislabelled", "-> captf doctor tm/worker-0 -n "+c.Object.Namespace+" --cluster-name NAME")
+	}
 	var v stateView
 	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod", "-o", "json").decode(t, &v)
 	kubectl(t, v.Next)

@@ -103,7 +103,7 @@ type observed struct {
 func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorView {
 	o, unknown := cl.withCluster(ctx, o)
 	seen := observed{object: o, name: a.name, namespaceErr: cl.namespaceExists(ctx)}
-	if seen.state, seen.stateErr = cl.readState(ctx, o); errors.Is(unknown, errClusters) {
+	if seen.state, seen.stateErr = cl.readState(ctx, o, unknown == nil); errors.Is(unknown, errClusters) {
 		seen.stateErr = unknown // it is read, and nothing tells whether a Job would find it
 	}
 	seen.lock, seen.lockErr = cl.checkLock(ctx, o)

@@ -91,7 +91,7 @@ func (cl *cluster) viewEntry(ctx context.Context, e *entry, read bool) (listView
 	}
 	v.Object = objectName(e.object)
 	if read && len(e.chunks) > 0 {
-		s, err := cl.readState(ctx, e.object)
+		s, err := cl.readState(ctx, e.object, true)
 		v.State = &s
 		return v, err
 	}

@@ -66,16 +66,16 @@ type outputView struct {
 	Sensitive bool   `json:"sensitive"`
 }
 
-// readState reads the state, and judges it as a controller does that knows of no Job. Only an error that is none of the
-// state's is returned.
-func (cl *cluster) readState(ctx context.Context, o naming.Object) (stateView, error) {
+// readState reads the state, and judges it as a controller does that knows of no Job; its labels only if the cluster of
+// the object is known. Only an error that is none of the state's is returned.
+func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown bool) (stateView, error) {
 	v := stateView{Object: objectName(o), Namespace: o.Namespace, Cluster: o.Cluster, Suffix: naming.Suffix(o)}
 	set, err := cl.chunks().Gather(ctx, o)
 	if err != nil {
 		return v, err
 	}
 	sum, err := set.Read(false)
-	if (err == nil || errors.Is(err, state.Encrypted)) && o.Cluster != "" {
+	if (err == nil || errors.Is(err, state.Encrypted)) && clusterKnown {
 		if wrong := set.CheckLabels(); wrong != nil {
 			err = wrong
 		}
@@ -158,7 +158,7 @@ for none. One that OpenTofu encrypted is as it should be: 0.`,
 			if err != nil {
 				return err
 			}
-			v, err := cl.readState(c.Context(), o)
+			v, err := cl.readState(c.Context(), o, true)
 			if err != nil {
 				return err
 			}
