@@ -93,7 +93,7 @@ func TestLabelsOfSeveralClusters(t *testing.T) {
 	c.Put(t, statetest.Gzip([]byte(document(7))))
 	putLockLease(t, c)
 	c.Change(t, 0, func(s *corev1.Secret) { s.Labels[naming.LabelCluster] = "other" })
-	const says = `do not agree: some say ["other" "prod"]`
+	const says = `do not agree: some say "other", some "prod"`
 	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   it cannot be looked at", says,
 		"-> captf doctor tm/worker-0 -n "+c.Object.Namespace+" --cluster-name NAME")
 	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "give --cluster-name", says)

@@ -253,7 +253,7 @@ func (cl *cluster) clusterByLabels(ctx context.Context, suffix string) (string, 
 	case e == nil:
 		return "", nil
 	case len(e.clusters) > 1:
-		return "", fmt.Errorf("%w: some say %q", errClusters, e.clusters)
+		return "", fmt.Errorf("%w: some say %q, some %q", errClusters, e.clusters[0], e.clusters[1])
 	}
 	return e.object.Cluster, nil
 }
