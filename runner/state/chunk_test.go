@@ -30,6 +30,7 @@ func TestOrdered(t *testing.T) {
 		"no base":     {names: parts(1), reason: Inconsistent, secret: base},
 		"duplicate":   {names: parts(0, 1, 1), reason: Inconsistent, secret: base + "-part-1"},
 		"foreign":     {names: []string{base, "somebody-elses"}, reason: Inconsistent, secret: "somebody-elses"},
+		"foreign one": {names: []string{"somebody-elses"}, reason: Inconsistent, secret: "somebody-elses"},
 		"other state": {names: []string{base, "tfstate-prod-" + testSuffix}, reason: Inconsistent, secret: "tfstate-prod-" + testSuffix},
 		"part 0":      {names: []string{base, base + "-part-0"}, reason: Inconsistent, secret: base + "-part-0"},
 		"part 01":     {names: []string{base, base + "-part-01"}, reason: Inconsistent, secret: base + "-part-01"},
