@@ -59,6 +59,14 @@ func (l *local) diskFault() error {
 	return nil
 }
 
+// stateFault is the same as an error that tells what to do.
+func (l *local) stateFault() error {
+	if fault := l.diskFault(); fault != nil {
+		return l.stateError(fault)
+	}
+	return nil
+}
+
 // blame makes the fault of the local state's disk the error of a step that failed for it.
 func (l *local) blame(f *failure) {
 	fault := l.diskFault()

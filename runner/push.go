@@ -62,12 +62,13 @@ const pushWait = 15 * time.Second
 func (r *run) push(ctx context.Context, state unsavedState) error {
 	ctx, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), pushShare)
 	defer cancel()
-	p := &pusher{run: r, state: state, stop: runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))}
-	end := context.AfterFunc(ctx, func() { p.stop.Request(context.Cause(ctx)) })
+	stop := runtime.NewStop(min(maxPress, time.Duration(pressShare*float64(r.opts.StopTimeout))))
+	end := context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })
 	defer end()
+	p := &pusher{once: func(attempt int) error { return r.pushOnce(ctx, stop, state, attempt) }, fault: r.local.stateFault}
 	r.notify("StepStarted", stepStatePush)
 	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	err := backoff.RetryNotify(func() error { return p.try(ctx) }, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
+	err := backoff.RetryNotify(p.try, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
 		r.log.Warn("the state could not be pushed: it is tried again", "in", pause.Round(time.Second), "error", err)
 	})
 	if err != nil && errors.Is(err, ctx.Err()) {
@@ -79,21 +80,22 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 
 // pusher is what the tries of a push have in common.
 type pusher struct {
-	run       *run
-	state     unsavedState
-	stop      *runtime.Stop // the end of the time for all tries
+	once      func(attempt int) error
+	fault     func() error // of the disk that the state goes to
 	attempts  int
 	forbidden time.Time // when one first was
 	last      error
 }
 
 // try pushes once. Its error is permanent when another try would not change it.
-func (p *pusher) try(ctx context.Context) error {
+func (p *pusher) try() error {
 	p.attempts++
-	p.last = p.run.pushOnce(ctx, p.stop, p.state, p.attempts)
-	if fault := p.run.local.diskFault(); p.last != nil && fault != nil {
-		p.last = p.run.local.stateError(fault)
-		return backoff.Permanent(p.last) // a person has to see to it
+	if p.last = p.once(p.attempts); p.last == nil {
+		return nil
+	}
+	if fault := p.fault(); fault != nil {
+		p.last = fault
+		return backoff.Permanent(fault) // a person has to see to it
 	}
 	if !errors.Is(p.last, errForbidden) {
 		return p.last

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/cenkalti/backoff/v4"
 )
@@ -33,6 +35,34 @@ func TestPushError(t *testing.T) {
 		var permanent *backoff.PermanentError
 		if errors.Is(err, errRefused) != tt.refused || errors.As(err, &permanent) != tt.forever {
 			t.Errorf("%s: %v: refused %v, permanent %v; want %v, %v", tt.name, err, errors.Is(err, errRefused), errors.As(err, &permanent), tt.refused, tt.forever)
+		}
+	}
+}
+
+// TestPusherGivesUp has tries fail: only where another one may go better it is made.
+func TestPusherGivesUp(t *testing.T) {
+	unreachable, forbidden, full := errors.New("connection refused"), fmt.Errorf("%w: secrets", errForbidden), errors.New("disk is full")
+	for name, row := range map[string]struct {
+		err, fault error
+		since      time.Duration // the first try that was forbidden
+		forever    bool
+	}{
+		"unreachable":              {err: unreachable},
+		"forbidden":                {err: forbidden},
+		"forbidden for a while":    {err: forbidden, since: forbiddenTime / 2},
+		"forbidden for long":       {err: forbidden, since: forbiddenTime + time.Second, forever: true},
+		"unreachable after that":   {err: unreachable, since: forbiddenTime + time.Second},
+		"the disk of a local run":  {err: unreachable, fault: full, forever: true},
+		"saved in spite of a disk": {fault: full},
+	} {
+		p := &pusher{once: func(int) error { return row.err }, fault: func() error { return row.fault }}
+		if row.since > 0 {
+			p.forbidden = time.Now().Add(-row.since)
+		}
+		err := p.try()
+		var permanent *backoff.PermanentError
+		if (err != nil) != (row.err != nil) || errors.As(err, &permanent) != row.forever {
+			t.Errorf("%s: %v, permanent %v, want %v", name, err, errors.As(err, &permanent), row.forever)
 		}
 	}
 }
