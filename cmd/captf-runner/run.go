@@ -23,13 +23,7 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	// The runner waits for one child. With more threads each line of the child's output wakes two, on the cores that the
 	// child needs.
 	goruntime.GOMAXPROCS(1)
-	// A closed pipe behind our output must not end a run: the child would be left alone.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, stopSignals...)
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		signal.Notify(signals, syscall.SIGHUP)
-	}
+	signals := listen()
 	dropOwnEnvironment(environ)
 
 	var o runner.Options
@@ -41,6 +35,23 @@ func runOperation(args, environ []string, stdout, stderr io.Writer) (code int) {
 	case err != nil:
 		return refuse(o, err, stderr)
 	}
+	return execute(o, signals, environ, stdout, stderr)
+}
+
+// listen catches the signals that ask a run to stop.
+func listen() chan os.Signal {
+	// A closed pipe behind our output must not end a run: the child would be left alone.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, stopSignals...)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// execute runs the operation of a command line that could be read.
+func execute(o runner.Options, signals chan os.Signal, environ []string, stdout, stderr io.Writer) int {
 	stop := runtime.NewStop(o.StopTimeout)
 	out, errOut, closeOutlets := outlets(stdout, stderr, stop.Done())
 	defer closeOutlets()
