@@ -67,7 +67,7 @@ func impossible(c cell) string {
 	switch {
 	case c.fault == killProvider && !hasProvider(c.moment):
 		return "no provider runs at this moment"
-	case c.fault == killChild && !hasChild(c):
+	case (c.fault == killChild || c.fault == crashChild) && !hasChild(c):
 		return "no child runs at this moment"
 	case c.fault == stopServer && c.backend == onHTTP:
 		return "of the API server only: a state server that answers 500 is the like of it"
@@ -79,6 +79,8 @@ func impossible(c cell) string {
 		return "a server that is gone from this moment on leaves no state to be rescued"
 	case c.fault == killLate && c.task == destroys && c.moment == atUnlock:
 		return "the next run finds nothing to do: it has no write that the late request could come before"
+	case c.task == begins && c.moment == atStateWrite && c.backend == onKubernetes:
+		return "an init has written the first state"
 	}
 	return ""
 }

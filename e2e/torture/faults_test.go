@@ -15,6 +15,7 @@ import (
 const (
 	interruptGroup      = "SIGINT-group"
 	killChild           = "SIGKILL-child"
+	crashChild          = "SIGQUIT-child" // it crashes, and ends with an exit code
 	killProvider        = "SIGKILL-provider"
 	killRunner          = "SIGKILL-runner" // alone: its child is told by the kernel, and ends by itself
 	killPod             = "SIGKILL-pod"    // the runner is PID 1: everything ends with it
@@ -46,10 +47,11 @@ type fault struct {
 var faults = []fault{
 	{name: "SIGTERM-runner", strike: func(tr *trial) { tr.stop(tr.job.pid, unix.SIGTERM) }},
 	{name: interruptGroup, strike: func(tr *trial) { tr.stop(-tr.job.pid, unix.SIGINT) }},
-	{name: killChild, strike: func(tr *trial) { tr.kill(tr.job.children()) }},
+	{name: killChild, strike: func(tr *trial) { tr.kill(tr.job.children(), unix.SIGKILL) }},
+	{name: crashChild, strike: func(tr *trial) { tr.kill(tr.job.children(), unix.SIGQUIT) }},
 	{name: killRunner, kills: true, strike: (*trial).killRunner},
 	{name: killPod, kills: true, pod: true, strike: (*trial).killRunner},
-	{name: killProvider, strike: func(tr *trial) { tr.kill(tr.job.providers()) }},
+	{name: killProvider, strike: func(tr *trial) { tr.kill(tr.job.providers(), unix.SIGKILL) }},
 	{name: stopServer, strike: (*trial).stopAPI, after: (*trial).startAPI},
 	{name: serverErrors, strike: func(tr *trial) { tr.proxy.play(fails) }, heal: (*trial).healServer},
 	{name: hangServer, strike: (*trial).hang, heal: (*trial).healServer},
@@ -81,13 +83,13 @@ func (tr *trial) stop(pid int, s syscall.Signal) {
 	}
 }
 
-// kill ends processes, and gives the servers time to notice that they are gone.
-func (tr *trial) kill(victims []process) {
+// kill ends processes by a signal that they do not handle, and gives the servers time to notice that they are gone.
+func (tr *trial) kill(victims []process, signal syscall.Signal) {
 	if len(victims) == 0 {
 		tr.t.Fatalf("nothing to kill among %v:\n%s", tr.job.others(), tr.job.log())
 	}
 	for _, p := range victims {
-		if err := unix.Kill(p.pid, unix.SIGKILL); err != nil {
+		if err := unix.Kill(p.pid, signal); err != nil {
 			tr.t.Fatal(err)
 		}
 	}

@@ -59,7 +59,7 @@ func (b *board) test(t *testing.T, c cell, servers servers) {
 
 // test is the whole course of a cell.
 func (tr *trial) test() {
-	tr.prepare(tr.moment == atInit, "")
+	tr.prepare(tr.moment == atInit || tr.task == begins, "")
 	if tr.handsDown() {
 		tr.store.hold(tr.t, deadID)
 	}

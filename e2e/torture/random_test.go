@@ -96,14 +96,25 @@ func (tr *trial) awaitRunner() {
 	}
 }
 
-// checkStopped: the run has told what became of it, has left no lock, and has forgotten nothing.
+// checkStopped: the run has told what became of it, has left no lock, and has forgotten nothing. Each child was asked once
+// and had the time to end well, and the server answers: so it saved its state. Exit code 4 would say that it did not, and
+// that of another failure that the signals broke something.
 func (tr *trial) checkStopped(e ending) {
 	if e.result == nil {
 		tr.t.Errorf("no result, exit %d, %s", e.code, tr.job.cmd.ProcessState)
 		return
 	}
-	if e.result.Partial || e.code != e.result.ExitCode() || e.code != result.ExitDone && e.code != result.ExitRetry {
+	if e.result.Partial || e.code != e.result.ExitCode() {
 		tr.t.Errorf("exit %d, and the result stands for %d, partial %v", e.code, e.result.ExitCode(), e.result.Partial)
+	}
+	switch failed := e.result.Error; {
+	case failed == nil && !tr.task.reached(parseState(tr.t, tr.store.state(tr.t))):
+		tr.t.Error("it reads as a success, and not everything is in the state")
+	case failed != nil && failed.Kind != result.KindInterrupted:
+		tr.t.Errorf("error %+v, want that it was interrupted", failed)
+	}
+	if e.result.State != nil {
+		tr.t.Errorf("state %+v, want that nothing had to be done about it", e.result.State)
 	}
 	if l := tr.store.held(tr.t); l.Held() {
 		tr.t.Errorf("the lock is held by %s", l.Info)
