@@ -7,15 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
@@ -32,12 +29,19 @@ const (
 // as programs usually replace a file, by a new one and a rename, and once with the
 // very system calls that the store makes; and with what the wire alone costs. They
 // take turns, ten times in one run, so that each has its share of what else the
-// machine does.
+// machine does. It does so on the disk as it is, and as on one whose fsyncs take
+// longer: there is no slow disk on every machine, so each fsync waits before it starts.
 func BenchmarkWrite(b *testing.B) {
+	for _, fsync := range []time.Duration{0, time.Millisecond, 2 * time.Millisecond, 4 * time.Millisecond} {
+		b.Run(fmt.Sprintf("fsync+%s", fsync), slowness(fsync).compare)
+	}
+}
+
+func (s slowness) compare(b *testing.B) {
 	kinds := []*writer{
-		{name: "http", write: overHTTP(b, benchServer(b))},
-		{name: "files", write: onDisk(b.TempDir(), replaceByRename, replaceByRename)},
-		{name: "calls", write: onDisk(b.TempDir(), createNew, replaceByExchange)},
+		{name: "http", write: overHTTP(b, s.server(b))},
+		{name: "files", write: s.onDisk(b.TempDir(), s.replaceByRename, s.replaceByRename)},
+		{name: "calls", write: s.onDisk(b.TempDir(), s.createNew, s.replaceByExchange)},
 		{name: "wire", write: overHTTP(b, sink(b))},
 	}
 	for _, w := range kinds { // the directories are made before the time counts
@@ -100,9 +104,14 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// benchServer serves a directory and returns the URL.
-func benchServer(b *testing.B) string {
-	store, err := dir.Open(b.Context(), b.TempDir(), dir.Options{})
+// server serves a directory and returns the URL.
+func (s slowness) server(b *testing.B) string {
+	store, err := dir.Open(b.Context(), b.TempDir(), dir.Options{Fault: func(step, _ string) error {
+		if strings.HasPrefix(step, "fsync") {
+			s.wait()
+		}
+		return nil
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -150,69 +159,3 @@ func stateOf(n int) []byte {
 
 // setSerial writes another serial into what stateOf returned.
 func setSerial(state []byte, n int) { copy(state[len(serialField):], fmt.Sprintf("%10d", n)) }
-
-// onDisk writes the two records of a write, each durably: the state's bytes, which
-// are new, and the head, which is replaced.
-func onDisk(path string, create, replace func(name string, data []byte) error) func(client, n int) error {
-	body, head := stateOf(benchBytes), make([]byte, 8<<10)
-	return func(client, n int) error {
-		state := filepath.Join(path, fmt.Sprint(client))
-		if n == 0 {
-			if err := os.MkdirAll(filepath.Join(state, "versions"), 0o700); err != nil {
-				return err
-			}
-		}
-		return errors.Join(create(filepath.Join(state, "versions", fmt.Sprint(n)), body),
-			replace(filepath.Join(state, "head"), head))
-	}
-}
-
-func createNew(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-func replaceByRename(name string, data []byte) error {
-	f, err := os.Create(name + ".tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close(), os.Rename(name+".tmp", name)); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}
-
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-func replaceByExchange(name string, data []byte) error {
-	f, err := os.OpenFile(name+".spare", os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return errors.Join(os.WriteFile(name+".spare", data, 0o600), replaceByRename(name, data))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(data, 0)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := unix.Renameat2(unix.AT_FDCWD, name, unix.AT_FDCWD, name+".spare", unix.RENAME_EXCHANGE); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
-}

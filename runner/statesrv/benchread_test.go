@@ -15,7 +15,7 @@ import (
 // BenchmarkRead is a GET of states of several sizes: the memory that it takes, the
 // client's included, does not depend on the size.
 func BenchmarkRead(b *testing.B) {
-	server := benchServer(b)
+	server := slowness(0).server(b)
 	for _, mib := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("%dMiB", mib), func(b *testing.B) {
 			url := fmt.Sprintf("%s/states/read-%d", server, mib)
@@ -40,7 +40,7 @@ func BenchmarkRead(b *testing.B) {
 
 // BenchmarkLock is a lock and its unlock, by 32 clients on distinct states.
 func BenchmarkLock(b *testing.B) {
-	server := benchServer(b)
+	server := slowness(0).server(b)
 	locks, unlocks := &latencies{}, &latencies{}
 	var group sync.WaitGroup
 	for client := range benchClients {
