@@ -61,6 +61,9 @@ func (r *run) forceUnlock(ctx context.Context) error {
 		return r.releaseByServer(ctx)
 	}
 	r.notify("StepStarted", stepForceUnlock)
+	if looked {
+		r.fence(ctx)
+	}
 	err := r.releaseByRuntime(ctx, id)
 	r.notifyEnd(stepForceUnlock, err)
 	return err

@@ -12,6 +12,9 @@ const (
 	partInfix    = "-part-"
 )
 
+// AnnotationFenced is on each Secret of a state that was fenced off from the dead holder of its lock: the ID of that lock.
+const AnnotationFenced = "captf.io/fenced-lock"
+
 // Suffix returns the object's secret_suffix: the first 16 hex characters of the
 // SHA-256 of namespace/kind/name, a hyphen, and the kind's short code. It never
 // ends in a hyphen and digits, where the backend would read a chunk index
