@@ -51,6 +51,10 @@ func TestLinks(t *testing.T) {
 			c.files["opt/a.tf"] = c.files["captf/module/main.tf"]
 			c.files["captf/module/main.tf"] = entry{mode: 0o777, link: "../../opt/a.tf"}
 		}, ""},
+		"a file beside it": {func(c *content) {
+			c.files["captf/module/v2/net"] = c.files["captf/module/main.tf"]
+			c.files["captf/module/main.tf"] = entry{mode: 0o777, link: "v2/net"}
+		}, ""},
 		"a folder of modules": {func(c *content) {
 			c.files["opt/sub/main.tf"] = entry{mode: 0o644, text: `resource "aws_vpc" "a" {}`}
 			c.files["captf/module/sub"] = entry{mode: 0o777, link: "/opt/sub"}
