@@ -157,6 +157,7 @@ func TestDecide(t *testing.T) {
 		"failed, other inputs":   {observed(ran(Failed, "config", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
 		"failed thrice":          {observed(ran(Failed, "", time.Hour), ran(Failed, "", time.Hour), ran(Failed, "", 0)), "Wait BackingOff 4m0s", ""},
 		"interrupted in between": {observed(ran(Failed, "", time.Hour), ran(Interrupted, "", time.Hour), ran(Failed, "", 0)), "Wait BackingOff 2m0s", ""},
+		"success ends the count": {observed(ran(Failed, "", time.Hour), ran(Succeeded, "", time.Hour), ran(Failed, "", 0)), "Wait BackingOff 1m0s", ""},
 		"deadline counts":        {observed(ran(Interrupted, string(result.ReasonDeadline), 0)), "Wait BackingOff 1m0s", ""},
 		"once, failed":           {observed(ran(Failed, "config", time.Hour), wants(func(d *Desired) { d.Once = true })), "Idle Done", ""},
 		"once, not yet":          {observed(wants(func(d *Desired) { d.Once = true })), "Start OperationDue a1", ""},
