@@ -95,3 +95,23 @@ func TestPassCountsFailures(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// A lock that is handed down is counted once, by the pass that creates the Job, and each pass that waits is counted.
+func TestPassCountsLocks(t *testing.T) {
+	f := setUp(t)
+	f.leaveStaleLock()
+	f.launcher.Metrics = tally{}
+	job := f.start()
+	if got := f.since()["force-unlocked"]; got != 1 {
+		t.Errorf("counted %d locks that were handed down, want 1", got)
+	}
+	f.finish(job, jobtest.Succeeded)
+	f.must(f.kubelet.Lock(t.Context(), "id-2", "me@laptop"))
+	f.object.desired.InputsHash, f.launcher.WaitForForeignLock = "h2:2", true
+	for range 2 {
+		f.expect(Wait, ReasonLockForeign)
+	}
+	if got := f.since(); got["waited "+ReasonLockForeign] != 2 || got["force-unlocked"] != 0 {
+		t.Errorf("counted %v, want two waits and no lock", got)
+	}
+}
