@@ -9,8 +9,9 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// TestLocalResultsAtOnce has two local runs of one module at once. The first one is killed while it makes a file, after the
-// second one has left its result: that must not have taken the place of the first one's. The next run takes over both.
+// TestLocalResultsAtOnce has two local runs of one module at once. The first one is killed while it makes a file,
+// after the second one has left its result: that must not have taken the place of the first one's. The next run takes
+// over both.
 func TestLocalResultsAtOnce(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {

@@ -8,7 +8,8 @@ import (
 	"github.com/captf/captf-runner/internal/tools"
 )
 
-// longOutputs has outputs of more than the megabyte that is kept of an ordinary line, and a secret all through one of them.
+// longOutputs has outputs of more than the megabyte that is kept of an ordinary line, and a secret all through one of
+// them.
 const longOutputs = `
 locals {
   two_kilobytes = "TWO_KILOBYTES"

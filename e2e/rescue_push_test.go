@@ -177,8 +177,8 @@ func onlyFile(t *testing.T, dir string) []byte {
 	return data
 }
 
-// TestStateInConfig has a state in the root that somebody could not save by hand: a run that fails leaves the true state as
-// it is.
+// TestStateInConfig has a state in the root that somebody could not save by hand: a run that fails leaves the true
+// state as it is.
 func TestStateInConfig(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {

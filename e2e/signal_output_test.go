@@ -32,8 +32,8 @@ func unread(t *testing.T) *os.File {
 	return w
 }
 
-// TestNobodyReads runs with an output that takes nothing: what the child does is noted even so, a signal is obeyed inside the
-// stop budget, and the result tells all. The same with both streams of one pipe.
+// TestNobodyReads runs with an output that takes nothing: what the child does is noted even so, a signal is obeyed
+// inside the stop budget, and the result tells all. The same with both streams of one pipe.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	for name, streams := range map[string]struct{ out, err bool }{"stdout": {out: true}, "stderr": {err: true}, "both": {true, true}} {

@@ -7,8 +7,8 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// TestUnheardLock loses the answer of an API server that has given the lock: the runtime knows nothing of its own lock, and
-// the run says that it may be held, instead of waiting for it as for somebody else's.
+// TestUnheardLock loses the answer of an API server that has given the lock: the runtime knows nothing of its own
+// lock, and the run says that it may be held, instead of waiting for it as for somebody else's.
 func TestUnheardLock(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

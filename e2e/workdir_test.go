@@ -96,8 +96,8 @@ func (g gate) open(t *testing.T) {
 	}
 }
 
-// TestLocalRunBesideKilled kills a local runner that works beside another one. The next run takes over what it left there,
-// once its child has ended: its state and its lock.
+// TestLocalRunBesideKilled kills a local runner that works beside another one. The next run takes over what it left
+// there, once its child has ended: its state and its lock.
 func TestLocalRunBesideKilled(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
@@ -123,8 +123,8 @@ func TestLocalRunBesideKilled(t *testing.T) {
 	})
 }
 
-// TestLocalRunTellsOfEarlier kills a local run with all that belongs to it, while it makes a file. Each run after it tells
-// of that file, until the state has it.
+// TestLocalRunTellsOfEarlier kills a local run with all that belongs to it, while it makes a file. Each run after it
+// tells of that file, until the state has it.
 func TestLocalRunTellsOfEarlier(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
@@ -166,8 +166,9 @@ func (l *live) killAll(t *testing.T) {
 	<-l.ended
 }
 
-// TestLocalRunnerKilled kills a local runner, and with it the state server. Its child still works for a while and cannot save
-// what it makes. The next run waits for that child, takes over its state and its lock, and makes nothing twice.
+// TestLocalRunnerKilled kills a local runner, and with it the state server. Its child still works for a while and
+// cannot save what it makes. The next run waits for that child, takes over its state and its lock, and makes nothing
+// twice.
 func TestLocalRunnerKilled(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {

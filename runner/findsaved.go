@@ -56,8 +56,8 @@ func (r *run) pullState(ctx context.Context) []byte {
 	return state
 }
 
-// plannedActions are what the step, or the plan that it applied, was going to do at each address. It may do several things
-// at one: then that is none of them.
+// plannedActions are what the step, or the plan that it applied, was going to do at each address. It may do several
+// things at one: then that is none of them.
 func (r *run) plannedActions(output *runtime.Output) map[string]string {
 	actions := map[string]string{}
 	add := func(address, action string) {
@@ -75,8 +75,9 @@ func (r *run) plannedActions(output *runtime.Output) map[string]string {
 	return actions
 }
 
-// unproven are the changes that this state does not prove to be in it. It proves that a new resource is when it has it by
-// its ID, and that a deletion is when it has that ID no more; of an update it proves nothing. Without a state, nothing is proven.
+// unproven are the changes that this state does not prove to be in it. It proves that a new resource is when it has
+// it by its ID, and that a deletion is when it has that ID no more; of an update it proves nothing. Without a state,
+// nothing is proven.
 func unproven(changes []runtime.Started, planned map[string]string, state []byte) []runtime.Started {
 	stored, ok := readInstances(state)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLocalStateCannotBeWritten has the folder of one state on a file system where no file can be made; that of all states
-// can be written to.
+// TestLocalStateCannotBeWritten has the folder of one state on a file system where no file can be made; that of all
+// states can be written to.
 func TestLocalStateCannotBeWritten(t *testing.T) {
 	l := &local{dir: t.TempDir(), name: "a/vpc"}
 	states := filepath.Join(l.dir, "state")

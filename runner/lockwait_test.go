@@ -54,8 +54,8 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// A stop that comes during such a request leaves it a share of the budget: a lock that is being released then, or a document
-// that is being kept, would be left to others.
+// A stop that comes during such a request leaves it a share of the budget: a lock that is being released then, or a
+// document that is being kept, would be left to others.
 func TestStopDuringLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &run{stop: runtime.NewStop(10 * time.Second)}

@@ -10,9 +10,10 @@ import (
 // maxDocument is what a ConfigMap holds, less its metadata, in bytes. No document is larger, wherever it is kept.
 const maxDocument = 900 << 10
 
-// overflow keeps a result in full where it outlives the pod, names that place in the small one, and reports whether it
-// did. It does so with one that does not fit into a termination message. That of a run that was told to stop goes into
-// the Job's ConfigMap in any case: whoever tells a pod to stop most often deletes it, and its termination message with it.
+// overflow keeps a result in full where it outlives the pod, names that place in the small one, and reports whether
+// it did. It does so with one that does not fit into a termination message. That of a run that was told to stop goes
+// into the Job's ConfigMap in any case: whoever tells a pod to stop most often deletes it, and its termination
+// message with it.
 func (r *run) overflow() bool {
 	full := r.cleaned()
 	places := r.shelves()

@@ -36,9 +36,9 @@ func (r *run) findOwnLock(ctx context.Context) {
 	r.save()
 }
 
-// lookForLeftLock looks for the child's lock after its end, when the look at the right moment had no answer: the rights to
-// it, or the network, went just after the lock was taken, and may be back. Only a child that did not release the lock has
-// left it.
+// lookForLeftLock looks for the child's lock after its end, when the look at the right moment had no answer: the
+// rights to it, or the network, went just after the lock was taken, and may be back. Only a child that did not
+// release the lock has left it.
 func (r *run) lookForLeftLock(ctx context.Context) {
 	if r.keeper != nil && r.ownLock == "" && r.leftLock && r.childGone && !r.lockedAt.IsZero() {
 		r.findOwnLock(ctx)
@@ -68,9 +68,9 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 	}
 }
 
-// tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows that
-// it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left alone. An init
-// takes one only when there is no state: it is told of when it is seen.
+// tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows
+// that it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left
+// alone. An init takes one only when there is no state: it is told of when it is seen.
 func (r *run) tellLeftLock(ctx context.Context, step string) {
 	if r.lockedAt.IsZero() && !r.mayHave || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
 		return

@@ -34,8 +34,8 @@ func (r *run) write(partial bool) error {
 	return r.file.Write(r.cleaned(), partial)
 }
 
-// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else it did. A
-// stream takes one document only; anything else has one before what takes time.
+// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else
+// it did. A stream takes one document only; anything else has one before what takes time.
 func (r *run) writeLast() (err error) {
 	stream := r.file != nil && r.file.Stream()
 	if !stream {

@@ -205,8 +205,8 @@ func (r *run) tryPlaces(ctx context.Context, state unsavedState) (result.Saved, 
 	return result.SavedLost, "", pushErr
 }
 
-// keepSomewhere leaves the state where the next run in this working directory finds it, or else wherever there is room for
-// it, and says so in the result.
+// keepSomewhere leaves the state where the next run in this working directory finds it, or else wherever there is
+// room for it, and says so in the result.
 func (r *run) keepSomewhere(state unsavedState) (where string) {
 	workdir := func() (string, error) { return r.work.dir, nil }
 	for _, folder := range []func() (string, error){workdir, homeFolder, temporaryFolder} {

@@ -166,8 +166,9 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 	r.tellLeftLock(ctx, f.step)
 }
 
-// mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before they
-// read the state, and say nothing of a release that fails after that did; the answer to a lock that was taken may be lost, too.
+// mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before
+// they read the state, and say nothing of a release that fails after that did; the answer to a lock that was taken
+// may be lost, too.
 func mayHaveLock(f *failure, output *runtime.Output) bool {
 	return f.reason == result.ReasonBackend || f.reason != result.ReasonLockLost && output.LeftLock()
 }

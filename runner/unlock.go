@@ -42,8 +42,8 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	return nil
 }
 
-// forceUnlock releases the lock that was handed down as stale, right after init. It is tolerant: a
-// lock that is gone, or that another holder took since, is no error (spec/runner.md, "Force-unlock is tolerant, and careful").
+// forceUnlock releases the lock that was handed down as stale, right after init. It is tolerant: a lock that is gone,
+// or that another holder took since, is no error (spec/runner.md, "Force-unlock is tolerant, and careful").
 func (r *run) forceUnlock(ctx context.Context) error {
 	id := r.opts.ForceUnlock
 	if id == "" || r.res.Lock.ForceUnlock != nil {

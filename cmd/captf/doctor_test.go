@@ -199,8 +199,8 @@ func TestDoctorOfALostState(t *testing.T) {
 	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   lost", "-> captf launch restore tm/worker-0 -n "+c.Object.Namespace+" --image IMAGE -f ROOT --backup "+naming.RescueSecret(c.Suffix, 8, 0))
 }
 
-// What is destroyed is no problem, whatever copies and old rescue sets it leaves, and whether or not a Job is left to tell.
-// A copy with resources and no Job that tells of a destroy is one.
+// What is destroyed is no problem, whatever copies and old rescue sets it leaves, and whether or not a Job is left to
+// tell. A copy with resources and no Job that tells of a destroy is one.
 func TestDoctorWithoutAState(t *testing.T) {
 	t.Parallel()
 	full := `{"version":4,"serial":1,"lineage":"3f2a","outputs":{},"resources":[{"mode":"managed"}]}`

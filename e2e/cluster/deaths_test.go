@@ -33,7 +33,8 @@ func deaths() []fault {
 		{name: "none", variables: quick, ends: succeeded, locks: free},
 		{name: "pod deleted", variables: slower, hit: deleted(metav1.DeleteOptions{}), ends: interrupted, locks: free},
 		{
-			// The kubelet still leaves the processes two seconds, and the runner may make it: a lock that it leaves is stale.
+			// The kubelet still leaves the processes two seconds, and the runner may make it: a lock that it leaves
+			// is stale.
 			name: "pod deleted without grace", variables: slower, hit: deleted(now), locks: freeOrStale, lost: true,
 			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
 		},

@@ -22,8 +22,9 @@ import (
 	"github.com/captf/captf-runner/runner/naming"
 )
 
-// Two controllers apply and destroy one object in turn, in real pods, and each is killed after some of its requests; a third
-// one finishes. There is one Job for each turn, one controller books it, and no file is made or removed twice.
+// Two controllers apply and destroy one object in turn, in real pods, and each is killed after some of its requests;
+// a third one finishes. There is one Job for each turn, one controller books it, and no file is made or removed
+// twice.
 func TestControllersKilled(t *testing.T) {
 	t.Parallel()
 	turns := 4
@@ -133,8 +134,8 @@ func (b *books) keep(t *testing.T, clients launch.Clients, o *controlled, dead f
 	t.Error("it comes to no end")
 }
 
-// watch waits until a Job has ended, as a controller does that watches Jobs. So both wake at once, and none of their requests
-// are used up by waiting.
+// watch waits until a Job has ended, as a controller does that watches Jobs. So both wake at once, and none of their
+// requests are used up by waiting.
 func (b *books) watch(ctx context.Context, name string) {
 	_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		job, err := b.jobs.Get(ctx, name, metav1.GetOptions{})

@@ -38,8 +38,8 @@ var followProofs = map[string]func(p *person, t *testing.T) bool{
 	"list events":  (*person).isWarned,
 }
 
-// TestEveryRightToLaunchIsNeeded takes each right of a controller away, alone: what it is for does not work any more. With
-// all of them it works, and nothing else is granted.
+// TestEveryRightToLaunchIsNeeded takes each right of a controller away, alone: what it is for does not work any more.
+// With all of them it works, and nothing else is granted.
 func TestEveryRightToLaunchIsNeeded(t *testing.T) {
 	all := rights(kubetest.ManifestRules(t, "launch.yaml")["captf-launch"])
 	prove(t, all, passProofs, func(t *testing.T, granted []right) *controller { return newController(t, granted) })

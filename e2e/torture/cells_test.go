@@ -104,8 +104,8 @@ func possible() []cell {
 	return slices.DeleteFunc(combinations(), func(c cell) bool { return impossible(c) != "" })
 }
 
-// chosen is the reduced form: every fault and every moment on each backend and with each runtime, and every task at its moments, in as few
-// cells as a greedy choice needs.
+// chosen is the reduced form: every fault and every moment on each backend and with each runtime, and every task at
+// its moments, in as few cells as a greedy choice needs.
 func chosen(cells []cell) (few []cell) {
 	seen := map[string]bool{}
 	for {

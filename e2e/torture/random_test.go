@@ -96,9 +96,9 @@ func (tr *trial) awaitRunner() {
 	}
 }
 
-// checkStopped: the run has told what became of it, has left no lock, and has forgotten nothing. Each child was asked once
-// and had the time to end well, and the server answers: so it saved its state. Exit code 4 would say that it did not, and
-// that of another failure that the signals broke something.
+// checkStopped: the run has told what became of it, has left no lock, and has forgotten nothing. Each child was asked
+// once and had the time to end well, and the server answers: so it saved its state. Exit code 4 would say that it did
+// not, and that of another failure that the signals broke something.
 func (tr *trial) checkStopped(e ending) {
 	if e.result == nil {
 		tr.t.Errorf("no result, exit %d, %s", e.code, tr.job.cmd.ProcessState)

@@ -114,8 +114,9 @@ func (tr *trial) command(op, workdir, result string, flags ...string) *exec.Cmd 
 // workdir is the working directory of the cell's run.
 func (tr *trial) workdir() string { return filepath.Join(tr.disk, "work") }
 
-// handsDown tells whether the cell's run is given the lock of a dead one to release. A container that is started again
-// still has that argument. At the last two moments the release would be taken for the run's own. A first run finds no lock.
+// handsDown tells whether the cell's run is given the lock of a dead one to release. A container that is started
+// again still has that argument. At the last two moments the release would be taken for the run's own. A first run
+// finds no lock.
 func (tr *trial) handsDown() bool {
 	if tr.task == begins {
 		return false

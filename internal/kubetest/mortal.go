@@ -12,8 +12,8 @@ import (
 // ErrDead is what a client's requests come to after its death.
 var ErrDead = errors.New("this client is dead")
 
-// Mortal is the transport of a client that dies after some requests, and remembers them. A death between two requests of a
-// process cannot be had from a real server.
+// Mortal is the transport of a client that dies after some requests, and remembers them. A death between two requests
+// of a process cannot be had from a real server.
 type Mortal struct {
 	// Mute says that the last request is carried out, and its answer lost.
 	Mute bool

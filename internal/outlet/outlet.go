@@ -1,7 +1,7 @@
 // Package outlet is a process's output that never holds the process up for long.
 //
-// A pipe whose reader is busy, paused or stuck blocks whoever writes into it. Here the text waits in memory instead, up to a
-// bound. A reader that takes nothing for a while then loses lines, and is told how many.
+// A pipe whose reader is busy, paused or stuck blocks whoever writes into it. Here the text waits in memory instead,
+// up to a bound. A reader that takes nothing for a while then loses lines, and is told how many.
 package outlet
 
 import (
@@ -20,7 +20,8 @@ const (
 	chunk = 4 << 10
 )
 
-// Patience is how long a reader may take nothing, while the memory is full, before lines are dropped, and how long after a stop.
+// Patience is how long a reader may take nothing, while the memory is full, before lines are dropped, and how long
+// after a stop.
 type Patience struct{ Running, Stopped time.Duration }
 
 // Outlet is the writer. It is safe for concurrent use; see [New].
@@ -73,8 +74,8 @@ func (o *Outlet) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close waits until the reader has everything: as long as it takes, because a person may be reading page by page, but after
-// a stop only while the reader takes something now and then.
+// Close waits until the reader has everything: as long as it takes, because a person may be reading page by page, but
+// after a stop only while the reader takes something now and then.
 func (o *Outlet) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +88,8 @@ func (o *Outlet) Close() {
 	o.moved.Broadcast()
 }
 
-// pump gives the reader what waits for it, until Close. A reader that never takes anything holds it for ever: it ends with the process.
+// pump gives the reader what waits for it, until Close. A reader that never takes anything holds it for ever: it ends
+// with the process.
 func (o *Outlet) pump() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,7 +155,8 @@ func (o *Outlet) hurried() bool {
 	}
 }
 
-// wait waits for a change. It reports false when there is nothing to wait for: the reader is gone, or has taken nothing for that long.
+// wait waits for a change. It reports false when there is nothing to wait for: the reader is gone, or has taken
+// nothing for that long.
 func (o *Outlet) wait(patience time.Duration) bool {
 	left := patience - time.Since(o.since)
 	if o.err != nil || left <= 0 {

@@ -9,16 +9,16 @@
 //
 // # What is never shown
 //
-// Read shows no value at all, and no sensitive value that stands in a key. Diff shows values, but none that one of the two states marks as sensitive
-// (sensitive_attributes, or a sensitive output), none whose name or resource type says that it is a secret
-// (redact.SecretName, and more names that are secret in a state), none that looks like one (a private key in PEM, a URL or
-// connection string with a password), none that a provider keeps for itself, and not the text of any of them inside
-// another value or a key.
+// Read shows no value at all, and no sensitive value that stands in a key. Diff shows values, but none that one of
+// the two states marks as sensitive (sensitive_attributes, or a sensitive output), none whose name or resource type
+// says that it is a secret (redact.SecretName, and more names that are secret in a state), none that looks like one
+// (a private key in PEM, a URL or connection string with a password), none that a provider keeps for itself, and not
+// the text of any of them inside another value or a key.
 //
 // # Memory
 //
-// Read keeps the names and the secrets in a state, and one resource at a time. Diff keeps the instances of the first state,
-// and of the second one resource at a time.
+// Read keeps the names and the secrets in a state, and one resource at a time. Diff keeps the instances of the first
+// state, and of the second one resource at a time.
 package explain
 
 // Document explains one state.

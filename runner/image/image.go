@@ -31,8 +31,8 @@ type File struct {
 	Size int64
 }
 
-// Open reads an image. ref is a registry's reference, an archive (`docker save`, or an OCI archive) or a folder with an OCI
-// layout. The content that a check needs is written to o.Scratch.
+// Open reads an image. ref is a registry's reference, an archive (`docker save`, or an OCI archive) or a folder with
+// an OCI layout. The content that a check needs is written to o.Scratch.
 func Open(ctx context.Context, ref string, o Options) (*Image, error) {
 	opened, err := open(ctx, ref, o)
 	if err != nil {

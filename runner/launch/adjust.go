@@ -44,9 +44,9 @@ type part struct {
 	value any
 }
 
-// fixed is what no hook may change, with the reasons: the Job is found by its name and owner, is one run of one pod, and
-// stays until it is booked; deadline and grace are among the runner's arguments, and its last words are the result; the lock
-// is known to be this pod's by the host's name.
+// fixed is what no hook may change, with the reasons: the Job is found by its name and owner, is one run of one pod,
+// and stays until it is booked; deadline and grace are among the runner's arguments, and its last words are the
+// result; the lock is known to be this pod's by the host's name.
 func fixed(job *batchv1.Job) []part {
 	spec, pod := *job.Spec.DeepCopy(), &job.Spec.Template.Spec
 	spec.Template, spec.Suspend = corev1.PodTemplateSpec{}, nil // a queue may suspend it

@@ -20,8 +20,8 @@ func Backoff(n int) time.Duration {
 }
 
 // failures counts the attempts that failed since the last that did not, and says when the last one ended. What was
-// interrupted, blocked or found another plan neither counts nor ends the count. runs are those of one operation, inputs and tick,
-// oldest first.
+// interrupted, blocked or found another plan neither counts nor ends the count. runs are those of one operation,
+// inputs and tick, oldest first.
 func failures(runs []Run) (n int, last time.Time) {
 	for _, r := range runs {
 		switch {

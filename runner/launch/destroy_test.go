@@ -34,8 +34,8 @@ func TestPassCleansUpAfterKilledPlan(t *testing.T) {
 // encrypted makes a document of jobtest one that does not tell what is in it.
 const encrypted = `{},"encryption_version":"v0"`
 
-// An encrypted state does not tell that it is empty. A second destroy, which leaves it as it is, does: that was real OpenTofu
-// in package chunks. Then it goes, and another object of this name may begin.
+// An encrypted state does not tell that it is empty. A second destroy, which leaves it as it is, does: that was real
+// OpenTofu in package chunks. Then it goes, and another object of this name may begin.
 func TestPassDestroysEncrypted(t *testing.T) {
 	f := setUp(t)
 	f.finish(f.start(), jobtest.End{Message: jobtest.Succeeded.Message, Serial: 1, Outputs: encrypted})
@@ -56,8 +56,8 @@ func TestPassDestroysEncrypted(t *testing.T) {
 	f.start()
 }
 
-// Whatever writes an encrypted state after the destroy that found nothing keeps it, and somebody who writes again and again
-// is not followed by destroys for ever.
+// Whatever writes an encrypted state after the destroy that found nothing keeps it, and somebody who writes again and
+// again is not followed by destroys for ever.
 func TestPassKeepsEncrypted(t *testing.T) {
 	f := setUp(t)
 	f.finish(f.start(), jobtest.End{Message: jobtest.Succeeded.Message, Serial: 1, Outputs: encrypted})
@@ -96,7 +96,8 @@ func TestPassWaitsForForeignLockBeforeCleanup(t *testing.T) {
 	}
 }
 
-// A launcher died between its lease and its Job, and then the object is to go. The lease counts for the grace, and no longer.
+// A launcher died between its lease and its Job, and then the object is to go. The lease counts for the grace, and no
+// longer.
 func TestPassCleansUpAbandonedLease(t *testing.T) {
 	f := setUp(t)
 	name, err := naming.JobName(f.object.id, naming.Apply, 1, "h2:1", "")

@@ -106,7 +106,8 @@ func TestNewJobRefuses(t *testing.T) {
 	}
 }
 
-// The API server takes every Job, and its pod in a namespace that enforces the restricted standard. No kubelet runs it here.
+// The API server takes every Job, and its pod in a namespace that enforces the restricted standard. No kubelet runs
+// it here.
 func TestNewJobIsAccepted(t *testing.T) {
 	server := kubetest.Shared(t)
 	client, namespace := server.Clientset(), server.Namespace(t)

@@ -38,8 +38,8 @@ type Launcher struct {
 
 // Recorder counts. Its methods are called during a pass, by any number of passes at once. A *metrics.Metrics is one.
 type Recorder interface {
-	// JobEnded is told of each Job once, by the launcher that closed its books. r is nil if it left no result; took is the
-	// time from its creation to its end.
+	// JobEnded is told of each Job once, by the launcher that closed its books. r is nil if it left no result; took
+	// is the time from its creation to its end.
 	JobEnded(o naming.Object, op naming.Op, r *result.Result, took time.Duration)
 	// ForceUnlocked is told of each Job that was handed the lock of a dead run.
 	ForceUnlocked(o naming.Object)

@@ -69,8 +69,8 @@ func (o Outcome) Counts() bool {
 	return o.Verdict == Failed || o.Verdict == Interrupted && o.Reason == string(result.ReasonDeadline)
 }
 
-// ExitCode is that of `captf-runner run` for this outcome. A runner that was killed cannot have known that it was its memory
-// limit, which kills again.
+// ExitCode is that of `captf-runner run` for this outcome. A runner that was killed cannot have known that it was its
+// memory limit, which kills again.
 func (o Outcome) ExitCode() int {
 	switch {
 	case o.Verdict == Succeeded:
@@ -198,11 +198,11 @@ func whereState(r *result.Result, message string) string {
 	return strings.TrimSuffix(fmt.Sprintf("the state is in %s: %s", r.State.Where, message), ": ")
 }
 
-// killed concludes for a runner that did not come to its end. It failed if the next attempt is likely to end in the same
-// way, or nothing tells that it is not: its memory limit will not have grown, and whatever killed it beside a living pod may
-// still be there. So the next attempt waits. It was interrupted if the pod was ended from outside, which says nothing
-// about the run: evicted, preempted, drained, deleted, or gone with its node. Then the next attempt starts at once. The
-// deadline is in between: it interrupts, and counts, see [Outcome.Counts].
+// killed concludes for a runner that did not come to its end. It failed if the next attempt is likely to end in the
+// same way, or nothing tells that it is not: its memory limit will not have grown, and whatever killed it beside a
+// living pod may still be there. So the next attempt waits. It was interrupted if the pod was ended from outside,
+// which says nothing about the run: evicted, preempted, drained, deleted, or gone with its node. Then the next
+// attempt starts at once. The deadline is in between: it interrupts, and counts, see [Outcome.Counts].
 func (e Evidence) killed(o Outcome) Outcome {
 	o.Message = e.Message
 	switch {

@@ -137,7 +137,8 @@ func TestPassLocks(t *testing.T) {
 	}
 }
 
-// A node that was rebooted says of its containers only that they are gone: the run was interrupted, and is due again at once.
+// A node that was rebooted says of its containers only that they are gone: the run was interrupted, and is due again
+// at once.
 func TestPassNodeRebooted(t *testing.T) {
 	for reason, code := range map[string]int32{"Unknown": 255, "ContainerStatusUnknown": 137} {
 		f := setUp(t)

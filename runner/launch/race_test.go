@@ -134,8 +134,8 @@ func (f *fixture) playKubelet(ctx context.Context, round int) {
 	}
 }
 
-// A controller that looked before another one's whole Job does not start its own from what it saw: these are old inputs by
-// now. The moment is between its look and its lease.
+// A controller that looked before another one's whole Job does not start its own from what it saw: these are old
+// inputs by now. The moment is between its look and its lease.
 func TestLooksAgainUnderTheLease(t *testing.T) {
 	f := setUp(t)
 	m, client := newMortal(t, 1<<20, false)

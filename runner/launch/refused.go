@@ -41,8 +41,8 @@ func refusedForGood(err error) bool {
 	}
 }
 
-// takeBack leaves nothing of a Job that was refused: the next one need not wait for the leases, and the rendered root does
-// not stay. What another launcher of the same Job has written since, or may count on, stays.
+// takeBack leaves nothing of a Job that was refused: the next one need not wait for the leases, and the rendered root
+// does not stay. What another launcher of the same Job has written since, or may count on, stays.
 func (p *pass) takeBack(ctx context.Context, a lease.Admission) {
 	given, err := p.gate().GiveBack(ctx, a)
 	if s := p.written; err == nil && given && s != nil {

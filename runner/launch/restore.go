@@ -10,8 +10,8 @@ import (
 	"github.com/captf/captf-runner/runner/state/backup"
 )
 
-// copied looks at the backup or rescue set that is to be restored. An error is the API server's: one of the copy itself is
-// in the view.
+// copied looks at the backup or rescue set that is to be restored. An error is the API server's: one of the copy
+// itself is in the view.
 func (p *pass) copied(ctx context.Context) (CopyView, error) {
 	want := p.desired.Restore
 	sets, err := p.backups().List(ctx, p.id)

@@ -60,10 +60,11 @@ type Template struct {
 	EnvFrom []corev1.EnvFromSource
 	// VarFiles are names of files of the rendered root that are variables besides terraform.tfvars.json.
 	VarFiles []string
-	// Adjust changes the finished Job, for what is not named here: tolerations, a node selector, a sidecar, volumes, more
-	// labels. [NewJob] refuses a Job of which it changed what a pass goes by: its name and owners, the labels and annotations
-	// that were there, the Job's spec besides suspend and the pod template, and in the pod restartPolicy, grace period, whatever
-	// names its host, and the runner's command, arguments and termination message.
+	// Adjust changes the finished Job, for what is not named here: tolerations, a node selector, a sidecar, volumes,
+	// more labels. [NewJob] refuses a Job of which it changed what a pass goes by: its name and owners, the labels
+	// and annotations that were there, the Job's spec besides suspend and the pod template, and in the pod
+	// restartPolicy, grace period, whatever names its host, and the runner's command, arguments and termination
+	// message.
 	Adjust func(*batchv1.Job)
 }
 
@@ -87,7 +88,8 @@ func (t Template) Defaulted() Template {
 	return t
 }
 
-// Validate reports what no Job can be built from. A lock timeout that is not below the deadline is named with both values.
+// Validate reports what no Job can be built from. A lock timeout that is not below the deadline is named with both
+// values.
 func (t Template) Validate() error {
 	t = t.Defaulted()
 	switch lock := *t.LockTimeout; {

@@ -20,8 +20,9 @@ const endless = `resource "terraform_data" "x" {
   provisioner "local-exec" { command = "sleep 600" }
 }`
 
-// TestKilledRun has real runs on a host that is called like a pod of the object's own Job, and kills them with SIGKILL. The
-// lock is alive as long as there is a pod of that name, and stale without one. Released, the next run takes it. cases.md 1.
+// TestKilledRun has real runs on a host that is called like a pod of the object's own Job, and kills them with
+// SIGKILL. The lock is alive as long as there is a pod of that name, and stale without one. Released, the next run
+// takes it. cases.md 1.
 func TestKilledRun(t *testing.T) {
 	for _, runtime := range tools.Runtimes(t) {
 		t.Run(runtime.Name, func(t *testing.T) {

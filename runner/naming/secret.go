@@ -12,7 +12,8 @@ const (
 	partInfix    = "-part-"
 )
 
-// AnnotationFenced is on each Secret of a state that was fenced off from the dead holder of its lock: the ID of that lock.
+// AnnotationFenced is on each Secret of a state that was fenced off from the dead holder of its lock: the ID of that
+// lock.
 const AnnotationFenced = "captf.io/fenced-lock"
 
 // Suffix returns the object's secret_suffix: the first 16 hex characters of the

@@ -129,7 +129,8 @@ func FuzzChunkNames(f *testing.F) {
 	})
 }
 
-// mustBeMade wants a name that is read to be one that is made, of the serial and the part that were read, and of any digest.
+// mustBeMade wants a name that is read to be one that is made, of the serial and the part that were read, and of any
+// digest.
 func mustBeMade(t *testing.T, name, plain string, other func(digest string) string) {
 	t.Helper()
 	made := []string{plain}

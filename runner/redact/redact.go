@@ -11,10 +11,9 @@
 // neither, so callers redact whole lines, and mark those that were cut. A runtime breaks the lines of its human output at
 // spaces; its -json output, which the runner reads, has them whole.
 //
-// A value of fewer than [MinLength] characters, not counting space around it, and the words true, false and null, are never
-// replaced: they are everywhere in honest text, and replacing them would hide nothing and make
-// a log unreadable. A secret inside a larger text that was encoded as a whole (base64 of
-// "user:secret") is not found.
+// A value of fewer than [MinLength] characters, not counting space around it, and the words true, false and null, are
+// never replaced: they are everywhere in honest text, and replacing them would hide nothing and make a log
+// unreadable. A secret inside a larger text that was encoded as a whole (base64 of "user:secret") is not found.
 //
 // The result is text for people. Replacing inside a JSON document may break it, so documents
 // are redacted string by string, before they are encoded.

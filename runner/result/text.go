@@ -14,7 +14,8 @@ const TailSize = 512
 // cutMark ends a text that was cut.
 const cutMark = "… [cut]"
 
-// LineCut ends a line that was cut before anybody looked for secrets in it: what stands before it may be the start of one.
+// LineCut ends a line that was cut before anybody looked for secrets in it: what stands before it may be the start of
+// one.
 const LineCut = " … (line cut)"
 
 // Tail returns diagnostics as the tail of an error: plain text of at most

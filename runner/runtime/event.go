@@ -93,7 +93,8 @@ func (e Event) ChangesResource() bool {
 	return false
 }
 
-// EndsPlan tells whether the step has announced all of its changes, and starts with them now. A saved plan has no such line.
+// EndsPlan tells whether the step has announced all of its changes, and starts with them now. A saved plan has no
+// such line.
 func (e Event) EndsPlan() bool {
 	return e.Type == changeSummary && e.Changes != nil && e.Changes.Operation == "plan"
 }

@@ -11,9 +11,10 @@ import (
 // lifeline is how a child learns that the runner was killed: the kernel sends it one SIGINT, and it saves its
 // state and releases its lock.
 //
-// It is a pipe. The runner holds the only writing end. The child inherits the reading end, which it never reads, and which is
-// set up to raise the signal when the last writer is gone. PR_SET_PDEATHSIG sends the signal once for each thread of
-// a dying parent that the child is handed on to, and at a second SIGINT a runtime gives up what is in flight.
+// It is a pipe. The runner holds the only writing end. The child inherits the reading end, which it never reads, and
+// which is set up to raise the signal when the last writer is gone. PR_SET_PDEATHSIG sends the signal once for each
+// thread of a dying parent that the child is handed on to, and at a second SIGINT a runtime gives up what is in
+// flight.
 type lifeline struct{ child, runner *os.File }
 
 func newLifeline(cmd *exec.Cmd) (l lifeline, err error) {

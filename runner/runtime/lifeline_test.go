@@ -14,7 +14,8 @@ const asRunner = "TEST_AS_RUNNER"
 
 func TestChildOfAKilledRunner(t *testing.T) {
 	if dir := os.Getenv(asRunner); dir != "" {
-		// It never sleeps: two signals in a row must not become one. It is ready when the runner has had the time to tie it.
+		// It never sleeps: two signals in a row must not become one. It is ready when the runner has had the time to
+		// tie it.
 		const child = `trap 'echo interrupted >>log; echo one line too many; echo and one >&2' INT
 			i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo >ready; until [ -s log ]; do :; done; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo saved >>log`
 		p := shell(child)

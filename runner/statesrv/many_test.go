@@ -156,8 +156,8 @@ func TestLargeStatesAtOnce(t *testing.T) {
 	group.Wait()
 	inUse := most()
 	t.Logf("at most %d MiB of heap in use", inUse>>20)
-	// The test's own copy, four bodies, and as much again until the collector runs, which may be late on a busy machine. All
-	// bodies at once, without what it takes to receive them, are 16 and the test's own.
+	// The test's own copy, four bodies, and as much again until the collector runs, which may be late on a busy
+	// machine. All bodies at once, without what it takes to receive them, are 16 and the test's own.
 	if inUse > 12*size+80<<20 {
 		t.Errorf("%d MiB of heap were in use for %d bodies of %d MiB", inUse>>20, clients, size>>20)
 	}

@@ -24,10 +24,10 @@ type Finding struct {
 	Text string `json:"text"`
 }
 
-// Repair looks at every state after a crash: it removes unfinished writes, keeps
-// aside what else the head does not know, adds events that the log has missed, and makes the files for people say what the
-// records say. Call it before the first request. It returns what it did; with
-// another process at work on the same store it does nothing, and says so.
+// Repair looks at every state after a crash: it removes unfinished writes, keeps aside what else the head does not
+// know, adds events that the log has missed, and makes the files for people say what the records say. Call it before
+// the first request. It returns what it did; with another process at work on the same store it does nothing, and says
+// so.
 //
 // No record that decides is changed, so a Repair that is interrupted, or never
 // made, costs nothing but leftovers.

@@ -38,7 +38,8 @@ func destroyed(n, serial int) jobtest.End {
 	return jobtest.End{Message: message, Serial: serial, Outputs: encrypted}
 }
 
-// One command line destroys twice, since only the second destroy shows that the encrypted state is empty. Both are told of.
+// One command line destroys twice, since only the second destroy shows that the encrypted state is empty. Both are
+// told of.
 func TestDestroyEncrypted(t *testing.T) {
 	term := setUp(t)
 	term.encryptedState()

@@ -36,8 +36,9 @@ func (t *terminal) passes(job string) {
 	}
 }
 
-// What keeps a Job from starting is tried again and again, and told once: a quota that refuses one pod after the other, an
-// image whose pull fails, is backed off from, and fails. The pod here has no node, which gives it an empty log.
+// What keeps a Job from starting is tried again and again, and told once: a quota that refuses one pod after the
+// other, an image whose pull fails, is backed off from, and fails. The pod here has no node, which gives it an empty
+// log.
 func TestRepeatedNewsAreToldOnce(t *testing.T) {
 	term := setUp(t)
 	ended := term.begin(term.args("apply")...)

@@ -11,8 +11,9 @@ import (
 
 // CheckMissing tells what it means that there is no state, where no Job is left to tell: the newest copy decides. A
 // destroy leaves one without resources, since its books copy the state before it is removed. So a newest copy with
-// resources, and one that cannot be read or is encrypted and not marked as empty, says that the state is lost: the error has the reason
-// [state.Lost]. It is nil for an object that may begin anew. Any other error is the API server's.
+// resources, and one that cannot be read or is encrypted and not marked as empty, says that the state is lost: the
+// error has the reason [state.Lost]. It is nil for an object that may begin anew. Any other error is the API
+// server's.
 func (s Store) CheckMissing(ctx context.Context, object naming.Object) error {
 	sets, err := s.List(ctx, object)
 	if err != nil || len(sets) == 0 {

@@ -89,9 +89,9 @@ func (s Set) secret(part int) string {
 // ErrLineage says that a copy is of another state than the one that is there.
 var ErrLineage = errors.New("the copy is of another lineage")
 
-// CheckLineage returns an error that matches [ErrLineage] if the set would replace a state of another lineage. current
-// is nil if there is none, or none that can be read. asked is the lineage that a person asked for by name, empty for none:
-// a set of that one may replace any state, and a set of another one none.
+// CheckLineage returns an error that matches [ErrLineage] if the set would replace a state of another lineage.
+// current is nil if there is none, or none that can be read. asked is the lineage that a person asked for by name,
+// empty for none: a set of that one may replace any state, and a set of another one none.
 func (s Set) CheckLineage(current *state.Summary, asked string) error {
 	switch {
 	case asked != "" && asked != s.Lineage:

@@ -36,8 +36,8 @@ func (a *appears) Get(ctx context.Context, name string, opts metav1.GetOptions) 
 	return a.Secrets.Get(ctx, name, opts)
 }
 
-// TestGatherWhileWritten has a chunk come between the list and the look for those that are hidden: it is none of them, and
-// what was listed is no longer the state.
+// TestGatherWhileWritten has a chunk come between the list and the look for those that are hidden: it is none of
+// them, and what was listed is no longer the state.
 func TestGatherWhileWritten(t *testing.T) {
 	doc := statetest.State(t, tofu(t), oneResource)
 	t.Run("the first of all", func(t *testing.T) {

@@ -37,10 +37,11 @@ type Deletion struct {
 	Object naming.Object
 	// Jobs are those whose leases do not count any more: that of the destroy, and one that was never created.
 	Jobs []string
-	// StaleLock is the ID of a lock whose holder is known to be dead (lock.Stale): it is removed while it has that holder.
+	// StaleLock is the ID of a lock whose holder is known to be dead (lock.Stale): it is removed while it has that
+	// holder.
 	StaleLock string
-	// EmptyVersion is the [Set.Version] of a state that is known to have no resources, although it cannot be read: one that is
-	// encrypted, and that a destroy found nothing in.
+	// EmptyVersion is the [Set.Version] of a state that is known to have no resources, although it cannot be read:
+	// one that is encrypted, and that a destroy found nothing in.
 	EmptyVersion string
 	// AlthoughLocked removes a state whose lock is held.
 	AlthoughLocked bool

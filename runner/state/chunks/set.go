@@ -48,8 +48,8 @@ func (s *Set) Read(applied bool) (*state.Summary, error) {
 	return s.Source(applied).Read()
 }
 
-// Version tells the Secrets of two readings apart by their content: hex SHA-256, empty when there are none. It needs no key:
-// whatever writes an encrypted state encrypts it anew.
+// Version tells the Secrets of two readings apart by their content: hex SHA-256, empty when there are none. It needs
+// no key: whatever writes an encrypted state encrypts it anew.
 func (s *Set) Version() string {
 	all := s.all()
 	if len(all) == 0 {

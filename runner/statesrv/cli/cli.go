@@ -4,12 +4,11 @@
 // Exit codes: 0 for success, 1 when the request was refused or failed, 2 for a
 // command line that cannot be understood.
 //
-// A command that takes a state takes ADDRESS, http://HOST:PORT/states/NAME with
-// "/" in NAME as "%2F", or --data DIR NAME to work on a directory without a server,
-// also while one is running on it. The command ls takes http://HOST:PORT. How to reach a server comes from the environment:
-// STATESRV_USERNAME, STATESRV_PASSWORD, STATESRV_CA_FILE, STATESRV_CERT_FILE and
-// STATESRV_KEY_FILE, or, where those are not set, from the backend's own TF_HTTP_*
-// variables.
+// A command that takes a state takes ADDRESS, http://HOST:PORT/states/NAME with "/" in NAME as "%2F", or --data DIR
+// NAME to work on a directory without a server, also while one is running on it. The command ls takes
+// http://HOST:PORT. How to reach a server comes from the environment: STATESRV_USERNAME, STATESRV_PASSWORD,
+// STATESRV_CA_FILE, STATESRV_CERT_FILE and STATESRV_KEY_FILE, or, where those are not set, from the backend's own
+// TF_HTTP_* variables.
 package cli
 
 import (
