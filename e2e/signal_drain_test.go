@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -119,9 +120,15 @@ func TestSignalIsObeyed(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f := newFixture(t, runtime, newStatesrv)
-		f.write(t, "slow_override.tf", "resource \"probe_file\" \"second\" {\n  delay = \"5m\"\n}\n")
+		gates := t.TempDir()
+		f.env = append(f.env, "PROBE_GATES="+gates)
+		overwrite(t, filepath.Join(gates, "before-create-second"), "")
 		l := f.start(t, "apply")
-		l.says(t, "probe_file.second[0]: Creating...")
+		// A provider forgets a request to stop that comes before the call it is for, which the runtime tells of first.
+		l.await(t, "the provider makes the file", func() bool {
+			_, err := os.Stat(filepath.Join(gates, "before-create-second.reached"))
+			return err == nil
+		})
 		l.signal(t, syscall.SIGTERM)
 		o := l.finish(t)
 		wantInterrupted(t, o, "apply")
