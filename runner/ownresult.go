@@ -54,7 +54,7 @@ func newBeside(path string) (string, error) {
 }
 
 // resultsBeside are the results of runs that went on beside another one and have ended. The result of one that lives is
-// locked; one that was just made is empty, and nothing can be read in it.
+// locked. One that was just made is not locked yet, and empty: it is left alone, or its run would find it locked.
 func resultsBeside(path string) []string {
 	stem := resultStem(path)
 	found, _ := filepath.Glob(globQuoted(stem+besideMark) + "*" + resultExt)
@@ -62,6 +62,9 @@ func resultsBeside(path string) []string {
 	for _, beside := range found {
 		if strings.Contains(strings.TrimPrefix(beside, stem), "-") {
 			continue // another document of such a run
+		}
+		if info, err := os.Stat(beside); err != nil || info.Size() == 0 {
+			continue
 		}
 		if lock, err := flock(beside, errInUse); err == nil {
 			_ = lock.Close()
