@@ -81,7 +81,7 @@ func causeOf(stop *runtime.Stop) error {
 func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *failure {
 	if exit.Asked && r.stop.Cause() != nil && causedByStop(out) {
 		f := interrupted(r.stop, name, "the step was interrupted")
-		f.tail = f.err.Error() + "\n" + out.Tail() // of a step that says nothing about it that is its banner alone
+		f.tail = f.err.Error() + "\n" + out.Tail() // which may be its banner alone
 		return f
 	}
 	class := runtime.Classify(exit, out, name == stepInit)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,6 +50,14 @@ func (r *run) inheritFrom(path string) bool {
 	return true
 }
 
+// disinherit is for a run beside the one that has the working directory: a state that was kept in there is that one's
+// to push.
+func (r *run) disinherit() {
+	if s := r.res.State; s != nil {
+		r.forgetInherited(filepath.Dir(s.Where) == r.work.dir)
+	}
+}
+
 // inheritedState is the file of the state that the earlier run could not save, when it is outside of the working
 // directory; empty when there is none.
 func (r *run) inheritedState() string {
@@ -69,17 +78,18 @@ func (r *run) settleEarlier(ctx context.Context) {
 	if stored, err := r.local.instances(ctx); err == nil {
 		left.Resources = slices.DeleteFunc(slices.Clone(left.Resources), func(u result.UnsavedResource) bool { return settled(stored, u) })
 	}
-	log := r.log
-	if more := left.Count - len(r.earlier.Resources); more > 0 {
-		log = log.With("and more, in the list", more, "list", left.Planned)
-	}
+	unnamed := left.Count - len(r.earlier.Resources)
 	left.Count = len(left.Resources) // the others are told of once
 	r.update(func(*result.Result) {
 		if r.earlier = &left; left.Count == 0 {
 			r.earlier = nil
 		}
 	})
-	if r.earlier != nil || log != r.log {
+	log := r.log
+	if unnamed > 0 {
+		log = log.With("and more, in the list", unnamed, "list", left.Planned)
+	}
+	if left.Count > 0 || unnamed > 0 {
 		log.Warn("an earlier run began to change resources that no saved state is known to have: look for them, or import them",
 			"resources", listUnsettled(left.Resources))
 	}
@@ -106,7 +116,8 @@ func withEarlier(own, earlier *result.Unsaved) *result.Unsaved {
 		return own
 	}
 	all := *own
-	all.Resources = slices.Clone(own.Resources)
+	all.Resources, all.Planned = slices.Clone(own.Resources), cmp.Or(own.Planned, earlier.Planned)
+	all.Count += max(earlier.Count-len(earlier.Resources), 0) // those that it does not name
 	for _, u := range earlier.Resources {
 		if !slices.Contains(all.Resources, u) {
 			all.Count++

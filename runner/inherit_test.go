@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,11 +35,14 @@ func TestWithEarlier(t *testing.T) {
 	a, b := result.UnsavedResource{Address: "a", Action: "create"}, result.UnsavedResource{Address: "b", Action: "create", ID: "i-1"}
 	own := &result.Unsaved{Count: 70, Resources: []result.UnsavedResource{a}, Planned: "list.json"} // more than it names
 	earlier := &result.Unsaved{Count: 2, Resources: []result.UnsavedResource{a, b}}
+	killed := &result.Unsaved{Count: 70, Resources: []result.UnsavedResource{b}, Planned: "its-list.json"}
 	for name, row := range map[string]struct{ own, earlier, want *result.Unsaved }{
 		"neither":      {nil, nil, nil},
 		"only its own": {own, nil, own},
 		"only earlier": {nil, earlier, earlier},
-		"both":         {own, earlier, &result.Unsaved{Count: 71, Resources: []result.UnsavedResource{a, b}, Planned: "list.json"}},
+		"more than the earlier one names": {&result.Unsaved{Count: 1, Resources: []result.UnsavedResource{a}}, killed,
+			&result.Unsaved{Count: 71, Resources: []result.UnsavedResource{a, b}, Planned: "its-list.json"}},
+		"both": {own, earlier, &result.Unsaved{Count: 71, Resources: []result.UnsavedResource{a, b}, Planned: "list.json"}},
 	} {
 		if diff := cmp.Diff(row.want, withEarlier(row.own, row.earlier)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -44,5 +50,33 @@ func TestWithEarlier(t *testing.T) {
 	}
 	if len(own.Resources) != 1 {
 		t.Error("the run's own list was changed")
+	}
+}
+
+// TestBesideLeavesState has a local run inherit a state, and find that another run has the working directory: what was
+// kept in there is that one's to push, and no more this one's to tell of.
+func TestBesideLeavesState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	living := newWorkspace(dir)
+	if err := living.claim(); err != nil {
+		t.Fatal(err)
+	}
+	defer living.release()
+	for folder, keeps := range map[string]bool{dir: false, t.TempDir(): true} {
+		where := filepath.Join(folder, rescuedPrefix+"x.tfstate")
+		if err := os.WriteFile(where, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := &run{
+			opts: Options{Local: true, Workdir: dir}, log: slog.New(slog.DiscardHandler),
+			res: &result.Result{State: &result.State{Saved: result.SavedLost, Where: where}},
+		}
+		if err := r.claimWorkspace(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.work.release()
+		if got := r.res.State != nil; got != keeps {
+			t.Errorf("%s: it goes on to tell of it: %v, want %v", where, got, keeps)
+		}
 	}
 }

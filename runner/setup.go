@@ -98,6 +98,7 @@ func (r *run) claimWorkspace(ctx context.Context) error {
 	err := r.claim(ctx, &r.work)
 	switch {
 	case errors.Is(err, errInUse) && r.opts.Local:
+		r.disinherit()
 		err = r.work.claimBeside()
 	case errors.Is(err, errInUse):
 		return usagef("%w", err)
