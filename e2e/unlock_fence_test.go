@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"maps"
+	"net/http"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -73,4 +77,75 @@ func (k *kubernetes) copyPart(t *testing.T, part int) (name string) {
 		t.Fatal(err)
 	}
 	return name
+}
+
+// TestFenceOfEmptyState has a run be killed between the two requests that write the first state: the second one may
+// come late, too. That of a run that lives is let through.
+func TestFenceOfEmptyState(t *testing.T) {
+	t.Parallel()
+	for holder, want := range map[string]struct {
+		code   int
+		fenced bool
+	}{staleID: {0, true}, otherID: {result.ExitRetry, false}} {
+		t.Run(holder, func(t *testing.T) {
+			f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+			key := f.planKey(t)
+			f.must(t, 0, "plan", "--plan-key-file", key)
+			k.empty(t, naming.StateSecret(k.suffix, 0))
+			k.hold(t, holder, "runner@gone")
+			var fenced atomic.Bool
+			h.harms(func(r *http.Request) fate {
+				if fences(r) {
+					fenced.Store(true)
+				}
+				return passes
+			})
+			o := f.must(t, want.code, "plan", "--plan-key-file", key, "--force-unlock", staleID, "--lock-timeout", "0")
+			if got := fenced.Load(); got != want.fenced {
+				t.Errorf("fenced: %v, want %v\n%s", got, want.fenced, o)
+			}
+		})
+	}
+}
+
+// empty takes the state out of a Secret.
+func (k *kubernetes) empty(t *testing.T, name string) {
+	t.Helper()
+	secret := k.read(t, name)
+	secret.Data = nil
+	if _, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStopDuringFence tells a run to stop while it puts up the fence: the lock of the dead run stays.
+func TestStopDuringFence(t *testing.T) {
+	t.Parallel()
+	f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+	f.must(t, 0, "apply")
+	k.hold(t, staleID, "runner@gone")
+	asked := make(chan struct{}, 100)
+	h.harms(func(r *http.Request) fate {
+		if !fences(r) {
+			return passes
+		}
+		asked <- struct{}{}
+		return hangs
+	})
+	l := f.start(t, "apply", "--force-unlock", staleID)
+	<-asked
+	l.signal(t, syscall.SIGTERM)
+	o := l.finish(t)
+	wantInterrupted(t, o, "force-unlock")
+	if got := o.steps(); got != "init" {
+		t.Errorf("steps %q, want none after the stop\n%s", got, o)
+	}
+	if id := k.holder(t); id != staleID {
+		t.Errorf("the lock is held by %q, want that it was left alone\n%s", id, o)
+	}
+}
+
+// fences matches the runner's own writes into the Secrets of a state.
+func fences(r *http.Request) bool {
+	return r.Method == http.MethodPut && about("secrets")(r) && r.UserAgent() == "captf-runner"
 }

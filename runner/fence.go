@@ -27,7 +27,7 @@ func (r *run) fence(ctx context.Context) {
 	}
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
-	if err := c.fence(ctx, r.opts.ForceUnlock); err != nil {
+	if err := c.fence(ctx, r.opts.ForceUnlock); err != nil && r.stop.Cause() == nil { // else nothing is released
 		r.log.Warn("a write of the lock's dead holder that is still on its way would not be refused", "id", r.opts.ForceUnlock, "error", err)
 	}
 }

@@ -27,6 +27,9 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	if exists || err != nil {
 		return nil
 	}
+	if before, looked := r.judge(ctx); looked && before.Outcome == lock.Released {
+		r.fence(ctx) // a run that was killed while it made the state may have left an empty Secret
+	}
 	releasing, cancel := r.lookAhead(ctx) // a busy server may have used up the first one
 	defer cancel()
 	unlock, err := r.keeper.Release(releasing, r.opts.ForceUnlock)
@@ -60,10 +63,13 @@ func (r *run) forceUnlock(ctx context.Context) error {
 	if _, leases := r.keeper.(*cluster); looked && !leases {
 		return r.releaseByServer(ctx)
 	}
-	r.notify("StepStarted", stepForceUnlock)
 	if looked {
 		r.fence(ctx)
 	}
+	if r.stop.Cause() != nil {
+		return interrupted(r.stop, stepForceUnlock, "not started")
+	}
+	r.notify("StepStarted", stepForceUnlock)
 	err := r.releaseByRuntime(ctx, id)
 	r.notifyEnd(stepForceUnlock, err)
 	return err
