@@ -85,6 +85,34 @@ func TestClusterThatNothingNames(t *testing.T) {
 	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster prod", "ok   state   readable")
 }
 
+// An object outside any cluster has the label of it all the same, empty, and so has its lock.
+func TestOutsideAnyCluster(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	c.Object.Cluster = ""
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	putLockLease(t, c)
+	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, naming.LabelCluster) })
+	var v stateView
+	p.run(t, "state", "show", "tm/worker-0", "-o", "json").decode(t, &v)
+	kubectl(t, v.Next)
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster -", "ok   state   readable")
+}
+
+// A copy that was made when nothing named the cluster does not contradict what names it later.
+func TestCopyThatNamesNoCluster(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, naming.LabelCluster) })
+	p.run(t, "state", "backup", "tm/worker-0").want(t, 0, "backed up as")
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "--cluster-name NAME")
+	c.Change(t, 0, func(s *corev1.Secret) { s.Labels[naming.LabelCluster] = "prod" })
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster prod", "ok   state   readable")
+}
+
 // Where labels name several clusters a person has to say which one is right.
 func TestLabelsOfSeveralClusters(t *testing.T) {
 	t.Parallel()

@@ -96,6 +96,9 @@ func (cl *cluster) addSecrets(ctx context.Context, found map[string]*entry) erro
 
 func addSecret(found map[string]*entry, s metav1.PartialObjectMetadata) {
 	if suffix := s.Labels[naming.LabelCopySuffix]; suffix != "" {
+		if s.Labels[naming.LabelCluster] == "" { // it may have been made when nothing named the cluster
+			delete(s.Labels, naming.LabelCluster)
+		}
 		name, _, _ := strings.Cut(s.Name, "-part-")
 		entryOf(found, s.Namespace, suffix, s.Labels).copies[name] = true
 		return

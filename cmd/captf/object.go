@@ -218,20 +218,28 @@ func (cl *cluster) withCluster(ctx context.Context, o naming.Object) (naming.Obj
 	if o.Cluster != "" {
 		return o, nil
 	}
-	runs, err := cl.client.BatchV1().Jobs(cl.namespace).List(ctx, listOptions(ownerSelector(o)))
+	name, _, err := cl.namedCluster(ctx, o)
 	if err != nil {
-		return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: list jobs: %w", objectName(o), err)
-	}
-	for _, job := range runs.Items {
-		if _, ours := naming.ParseJob(o, job.Name); ours {
-			o.Cluster = job.Labels[naming.LabelCluster]
-			return o, nil
-		}
-	}
-	if o.Cluster, err = cl.clusterByLabels(ctx, naming.Suffix(o)); err != nil {
 		return o, fmt.Errorf("find the cluster of %s, or give --cluster-name: %w", objectName(o), err)
 	}
+	o.Cluster = name
 	return o, nil
+}
+
+// namedCluster returns the cluster that labels name, and whether any does: an object outside any cluster has the empty
+// one.
+func (cl *cluster) namedCluster(ctx context.Context, o naming.Object) (name string, named bool, err error) {
+	runs, err := cl.client.BatchV1().Jobs(cl.namespace).List(ctx, listOptions(ownerSelector(o)))
+	if err != nil {
+		return "", false, fmt.Errorf("list jobs: %w", err)
+	}
+	for _, job := range runs.Items {
+		name, named := job.Labels[naming.LabelCluster]
+		if _, ours := naming.ParseJob(o, job.Name); ours && named {
+			return name, true, nil
+		}
+	}
+	return cl.clusterByLabels(ctx, naming.Suffix(o))
 }
 
 // errClusters says that labels name several clusters, of which all but one are wrong.
@@ -239,23 +247,23 @@ var errClusters = errors.New("the labels of its state, copies and leases do not 
 
 // clusterByLabels returns the cluster that the labels of a state, its copies and its leases agree on. A label that is
 // missing says nothing. Who may not list leases goes by the Secrets alone.
-func (cl *cluster) clusterByLabels(ctx context.Context, suffix string) (string, error) {
+func (cl *cluster) clusterByLabels(ctx context.Context, suffix string) (name string, named bool, err error) {
 	found := map[string]*entry{}
 	if err := cl.addSecrets(ctx, found); err != nil {
-		return "", err
+		return "", false, err
 	}
 	key := cl.namespace + "/" + suffix
 	if err := cl.addLeases(ctx, found); err != nil && (found[key] == nil || len(found[key].clusters) == 0 || !apierrors.IsForbidden(err)) {
-		return "", err
+		return "", false, err
 	}
 	e := found[key]
 	switch {
 	case e == nil:
-		return "", nil
+		return "", false, nil
 	case len(e.clusters) > 1:
-		return "", fmt.Errorf("%w: some say %q, some %q", errClusters, e.clusters[0], e.clusters[1])
+		return "", false, fmt.Errorf("%w: some say %q, some %q", errClusters, e.clusters[0], e.clusters[1])
 	}
-	return e.object.Cluster, nil
+	return e.object.Cluster, len(e.clusters) == 1, nil
 }
 
 // completeObject completes KIND/NAME.

@@ -75,7 +75,8 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown 
 		return v, err
 	}
 	sum, err := set.Read(false)
-	if (err == nil || errors.Is(err, state.Encrypted)) && clusterKnown {
+	encrypted := errors.Is(err, state.Encrypted)
+	if (err == nil || encrypted) && clusterKnown {
 		if wrong := set.CheckLabels(); wrong != nil {
 			err = wrong
 		}
@@ -91,7 +92,7 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown 
 	condition := state.Readable(err)
 	v.Readable, v.Reason, v.Message = condition.Status, condition.Reason, condition.Message
 	if sum != nil {
-		v.Summary = viewSummary(sum, errors.Is(err, state.Encrypted))
+		v.Summary = viewSummary(sum, encrypted)
 	}
 	return v, nil
 }
@@ -102,7 +103,7 @@ func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error)
 	case "", state.Encrypted:
 		return ""
 	case state.Mislabelled:
-		return cl.relabel(set)
+		return cl.relabel(ctx, set)
 	case state.NotFound:
 		return cl.hint(ctx, set.Object)
 	}
@@ -111,7 +112,7 @@ func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error)
 
 // relabel is the one command that gives all Secrets of a state the labels that a runtime looks for. Where nothing tells
 // the cluster any more it is to be given first: an empty one would hide the state for good.
-func (cl *cluster) relabel(set *chunks.Set) string {
+func (cl *cluster) relabel(ctx context.Context, set *chunks.Set) string {
 	wrong, err := set.Mislabelled()
 	if err != nil {
 		return "" // it was gathered, so it is valid
@@ -122,13 +123,19 @@ func (cl *cluster) relabel(set *chunks.Set) string {
 		words = append(words, m.Secret)
 		maps.Copy(labels, m.Want)
 	}
-	if name, lost := labels[naming.LabelCluster]; lost && name == "" {
+	if name, lost := labels[naming.LabelCluster]; lost && name == "" && !cl.outside(ctx, set.Object) {
 		return fmt.Sprintf("%s doctor %s -n %s --cluster-name NAME", cl.me, objectName(set.Object), set.Object.Namespace)
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		words = append(words, key+"="+labels[key])
 	}
 	return fmt.Sprintf("kubectl label secret --overwrite -n %s %s", set.Object.Namespace, strings.Join(words, " "))
+}
+
+// outside reports whether labels say that an object is outside any cluster.
+func (cl *cluster) outside(ctx context.Context, o naming.Object) bool {
+	name, named, err := cl.namedCluster(ctx, o)
+	return err == nil && named && name == ""
 }
 
 func viewSummary(sum *state.Summary, encrypted bool) *summaryView {

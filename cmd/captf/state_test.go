@@ -212,6 +212,12 @@ func TestEncryptedState(t *testing.T) {
 	if e := p.run(t, "state", "pull", "tm/worker-0"); e.code != 0 || e.out != string(doc) {
 		t.Errorf("pull: exit code %d, %d bytes", e.code, len(e.out))
 	}
+	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, naming.LabelMove) })
+	v = stateView{}
+	p.run(t, "state", "show", "tm/worker-0", "-o", "json").decode(t, &v)
+	if v.Reason != "StateMislabelled" || v.Summary == nil || !v.Summary.Encrypted || v.Summary.Resources != nil {
+		t.Errorf("got %+v, %+v: a label that is lost does not decrypt it", v, v.Summary)
+	}
 }
 
 func TestStateList(t *testing.T) {
