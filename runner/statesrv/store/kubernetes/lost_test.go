@@ -98,3 +98,27 @@ func TestLostAnswers(t *testing.T) {
 		t.Error("nothing went through the proxy")
 	}
 }
+
+// Without an answer nobody knows whether the namespace, and with it a state, is going.
+func TestPresentWithoutAnAnswer(t *testing.T) {
+	server := kubetest.Shared(t)
+	l, cluster := newLossy(t, server)
+	s, err := Open(Options{Namespace: server.Namespace(t), Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range []bool{false, true} {
+		l.cut.Store(cut)
+		l.lose.Store(1000)
+		if err := s.Present(t.Context()); err == nil {
+			t.Errorf("cut %v: the place is taken for present", cut)
+		}
+		l.lose.Store(0)
+		if err := s.Present(t.Context()); err != nil {
+			t.Errorf("cut %v: %v", cut, err)
+		}
+	}
+}
