@@ -158,7 +158,7 @@ func late(e *result.Error) string {
 	if e.Step != "" {
 		where = "in step " + e.Step
 	}
-	return fmt.Sprintf("the deadline ended it %s: %s", where, e.Tail)
+	return strings.TrimSuffix(fmt.Sprintf("the deadline ended it %s: %s", where, e.Tail), ": ")
 }
 
 // fromResult has no verdict for a document that was left by a runner that was killed.

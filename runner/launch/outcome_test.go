@@ -22,6 +22,7 @@ func TestConclude(t *testing.T) {
 		interrupted = `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"apply","tail":"signal"}}`
 		deadline    = `{"version":1,"op":"apply","error":{"kind":"interrupted","reason":"deadline","step":"apply","tail":"late"}}`
 		unstarted   = `{"version":1,"op":"apply","error":{"kind":"interrupted","step":"","tail":"asked"}}`
+		silent      = `{"version":1,"op":"apply","error":{"kind":"interrupted","reason":"deadline","step":"apply","tail":""}}`
 		rescued     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"state":{"saved":"rescued","where":"Secret a/b"}}`
 		unsaved     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"partial":true}`
 		rescuing    = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"lost","serial":7,"where":"/captf/work/root"}}`
@@ -51,6 +52,7 @@ func TestConclude(t *testing.T) {
 		"interrupted by the deadline": {Evidence{Document: []byte(interrupted), Deadline: true}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it in step apply: signal"}, 3, true},
 		"the runner's own deadline":   {Evidence{Document: []byte(deadline)}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it in step apply: late"}, 3, true},
 		"deadline before a step":      {Evidence{Document: []byte(unstarted), Deadline: true}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it before its first step: asked"}, 3, true},
+		"deadline of a silent step":   {Evidence{Document: []byte(silent)}, Outcome{Verdict: Interrupted, Reason: "deadline", Message: "the deadline ended it in step apply"}, 3, true},
 		"state rescued":               {Evidence{Document: []byte(rescued)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b: no"}, 4, false},
 		"killed before the rescue":    {Evidence{Document: []byte(unsaved)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "no"}, 4, false},
 
