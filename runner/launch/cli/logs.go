@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,10 +108,20 @@ func (l *podLog) show(n int, line string) {
 	fmt.Fprintln(l.out, table.Printable(line))
 }
 
+// drainTime is for the end of a log. That of a pod whose node is gone may never come.
+const drainTime = time.Minute
+
 // drain shows the rest of the log of a run that has ended, while its pod is there.
 func (l *podLog) drain(ctx context.Context, run launch.Run) {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
 	if l.running() {
-		<-l.ended // the container has ended, and so does its log
+		select {
+		case <-l.ended: // the container has ended, and so does its log
+		case <-ctx.Done():
+			l.stop()
+			return
+		}
 	}
 	if run.Outcome == nil || run.Outcome.Pod == "" {
 		return

@@ -99,7 +99,7 @@ func clusterOf(ctx context.Context, client kubernetes.Interface, id naming.Objec
 	case err == nil:
 		cluster, there := base.Labels[naming.LabelCluster]
 		if !there {
-			return "", fmt.Errorf("secret %s has lost its label %s, which names the cluster of %s: give --cluster-name", name, naming.LabelCluster, id)
+			return "", fmt.Errorf("secret %s has lost its label %s, which names the cluster of %s: give --cluster-name, or set it again, empty if there is none", name, naming.LabelCluster, id)
 		}
 		return cluster, nil
 	case !apierrors.IsNotFound(err):
