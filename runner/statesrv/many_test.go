@@ -137,10 +137,10 @@ func wantVersion(t *testing.T, states *statesrv.States, number int) {
 	}
 }
 
-// TestLargeStatesAtOnce: sixteen clients send states of 12 MiB at the same time. All
+// TestLargeStatesAtOnce: 24 clients send states of 12 MiB at the same time. All
 // are stored, and the memory is that of the few that are received at once.
 func TestLargeStatesAtOnce(t *testing.T) {
-	const size, clients = 12 << 20, 16
+	const size, clients = 12 << 20, 24
 	states := statesrv.NewStates(openDir(t, t.TempDir()), statesrv.Rules{})
 	url := "http://" + serveReal(t, states, statesrv.HandlerOptions{}) + "/states/large-"
 	body := big(size)
@@ -157,7 +157,7 @@ func TestLargeStatesAtOnce(t *testing.T) {
 	inUse := most()
 	t.Logf("at most %d MiB of heap in use", inUse>>20)
 	// The test's own copy, four bodies, and as much again until the collector runs, which may be late on a busy
-	// machine. All bodies at once, without what it takes to receive them, are 16 and the test's own.
+	// machine. All bodies at once, without what it takes to receive them, are 24 and the test's own.
 	if inUse > 12*size+80<<20 {
 		t.Errorf("%d MiB of heap were in use for %d bodies of %d MiB", inUse>>20, clients, size>>20)
 	}
