@@ -61,7 +61,7 @@ func dockerLocal(t *testing.T, runtime, image string) {
 	docker(t, "cp", vars, "copy-"+runtime+":/captf/work/my.tfvars")
 	for _, step := range []struct{ op, want string }{
 		{"apply", "1 added, 0 changed, 0 destroyed"},
-		{"plan", "0 to create"},
+		{"plan", "no changes"},
 		{"destroy", "0 added, 0 changed, 1 destroyed"},
 	} {
 		if out := run(step.op); !strings.Contains(out, step.want) {
