@@ -51,9 +51,16 @@ func (k *kubernetes) setting(key string) string {
 	return ""
 }
 
+// secret reads the first Secret of the state.
 func (k *kubernetes) secret(t *testing.T) *corev1.Secret {
 	t.Helper()
-	secret, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Get(t.Context(), naming.StateSecret(k.suffix, 0), metav1.GetOptions{})
+	return k.read(t, naming.StateSecret(k.suffix, 0))
+}
+
+// read reads a Secret of the object's namespace.
+func (k *kubernetes) read(t *testing.T, name string) *corev1.Secret {
+	t.Helper()
+	secret, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,15 +50,6 @@ func TestFence(t *testing.T) {
 	})
 }
 
-func (k *kubernetes) read(t *testing.T, name string) *corev1.Secret {
-	t.Helper()
-	secret, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return secret
-}
-
 // writeLate is the request of a runtime that has read this version of the Secret.
 func (k *kubernetes) writeLate(t *testing.T, read *corev1.Secret) error {
 	read.Labels = maps.Clone(read.Labels)
@@ -70,7 +61,7 @@ func (k *kubernetes) writeLate(t *testing.T, read *corev1.Secret) error {
 // copyPart adds a chunk behind the state, as Terraform leaves one when a state has become smaller.
 func (k *kubernetes) copyPart(t *testing.T, part int) (name string) {
 	t.Helper()
-	base := k.read(t, naming.StateSecret(k.suffix, 0))
+	base := k.secret(t)
 	name = naming.StateSecret(k.suffix, part)
 	chunk := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: base.Labels}, Data: base.Data}
 	if _, err := k.server.Clientset().CoreV1().Secrets(k.object.Namespace).Create(t.Context(), chunk, metav1.CreateOptions{}); err != nil {

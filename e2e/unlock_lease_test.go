@@ -3,8 +3,6 @@ package e2e
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -46,15 +44,7 @@ func TestLockWithoutState(t *testing.T) {
 func TestLockOnSecretWithoutState(t *testing.T) {
 	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
 		f.must(t, 0, "apply")
-		secrets := k.server.Clientset().CoreV1().Secrets(k.object.Namespace)
-		secret, err := secrets.Get(t.Context(), naming.StateSecret(k.suffix, 0), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		secret.Data = nil
-		if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		k.empty(t, naming.StateSecret(k.suffix, 0))
 		k.hold(t, staleID, "runner@gone")
 		o := f.must(t, 0, "apply", "--lock-timeout", "0", "--force-unlock", staleID)
 		wantUnlock(t, o, result.OutcomeReleased)
