@@ -262,6 +262,19 @@ func TestPassWaitsForCluster(t *testing.T) {
 	f.start()
 }
 
+// A Job past its deadline that was given hours to save its state may work so much longer, and a machine waits for it.
+func TestPassWaitsForClusterThatIsStopping(t *testing.T) {
+	f := setUp(t)
+	cluster := newFixture(t, f.client, f.object.id.Namespace, "prod")
+	cluster.object.id.Kind = naming.Cluster
+	cluster.object.template.Grace = 2 * time.Hour
+	cluster.start()
+	f.launcher.Now = func() time.Time { return time.Now().Add(DefaultDeadline + 2*time.Hour) }
+	f.expect(Wait, "WaitingForClusterOperation")
+	f.launcher.Now = func() time.Time { return time.Now().Add(DefaultDeadline + 3*time.Hour) }
+	f.start()
+}
+
 // An object without a UID, which cannot own its state, is applied once all the same, and not again and again.
 func TestPassOfAnObjectWithoutUID(t *testing.T) {
 	f := setUp(t)

@@ -73,7 +73,8 @@ func (p *pass) order() (Order, *batchv1.Job, error) {
 
 // enter asks for the leases, and reports the wait when they are not to be had.
 func (p *pass) enter(ctx context.Context, o Order) (lease.Admission, error) {
-	a, err := p.gate().Enter(ctx, lease.Claim{Object: p.id, Op: o.Desired.Op, Job: o.Name, Deadline: o.Template.Deadline})
+	claim := lease.Claim{Object: p.id, Op: o.Desired.Op, Job: o.Name, Deadline: o.Template.Deadline, PodGrace: o.Template.Grace}
+	a, err := p.gate().Enter(ctx, claim)
 	if err != nil || a.Admitted() {
 		return a, err
 	}

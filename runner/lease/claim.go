@@ -17,7 +17,13 @@ type Claim struct {
 	Op       naming.Op
 	Job      string        // the name of the Job about to be created
 	Deadline time.Duration // its activeDeadlineSeconds
+	// PodGrace is its pod's terminationGracePeriodSeconds: a Job past its deadline may work so much longer. Less than
+	// MinPodGrace counts as that.
+	PodGrace time.Duration
 }
+
+// backstop is the age beyond which the Job cannot be at work any more.
+func (c Claim) backstop() time.Duration { return c.Deadline + max(c.PodGrace, MinPodGrace) + slack }
 
 func (c Claim) validate() error {
 	switch {
@@ -60,7 +66,7 @@ func (c Claim) lease(kind, name string, now time.Time) (*coordinationv1.Lease, e
 	}
 	delete(labels, naming.LabelMove) // a Job does not move, so its lease must not
 	labels[LabelKind] = kind
-	seconds := int32((c.Deadline + Margin).Round(time.Second) / time.Second)
+	seconds := int32(c.backstop().Round(time.Second) / time.Second)
 	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: c.Object.Namespace, Labels: labels,

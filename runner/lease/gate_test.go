@@ -134,6 +134,20 @@ func TestLeaseTellsItsOwner(t *testing.T) {
 	}
 }
 
+// TestBackstop: a lease counts as long as its Job may be at work, with a pod that takes its whole grace period.
+func TestBackstop(t *testing.T) {
+	for grace, want := range map[time.Duration]int32{
+		0: 3600 + 600 + 300, time.Minute: 3600 + 600 + 300, 600 * time.Second: 3600 + 600 + 300, 2 * time.Hour: 3600 + 7200 + 300,
+	} {
+		w, c := newWorld(), claim(1, naming.Apply, "a")
+		c.PodGrace = grace
+		enter(t, gateOf(w), c)
+		if got := *w.leases[naming.RunLease(naming.Suffix(c.Object))].Spec.LeaseDurationSeconds; got != want {
+			t.Errorf("grace %s: %d seconds, want %d", grace, got, want)
+		}
+	}
+}
+
 // TestTakeOverKeepsWhatIsNotOurs takes over the lease of a finished Job that somebody else has labelled.
 func TestTakeOverKeepsWhatIsNotOurs(t *testing.T) {
 	w := newWorld()

@@ -34,8 +34,11 @@ const (
 const (
 	// Grace is how long a lease counts whose Job does not exist: it may yet be created.
 	Grace = 60 * time.Second
-	// Margin is what the backstop adds to the Job's deadline: its pod's grace period, and slack.
-	Margin = 600*time.Second + 300*time.Second
+	// MinPodGrace is the least that the backstop allows for a pod's grace period.
+	MinPodGrace = 600 * time.Second
+	// Margin is the least that the backstop adds to the Job's deadline: its pod's grace period, and slack.
+	Margin = MinPodGrace + slack
+	slack  = 300 * time.Second
 	// DefaultDeadline stands for the deadline that a lease does not tell.
 	DefaultDeadline = 3600 * time.Second
 )
