@@ -57,9 +57,9 @@ var cases = []reported{
 	{40, "flux-iac/tofu-controller#271", "a plan does not fit into a Secret", []string{"TestLargePlan"}},
 	{41, "kubevela/terraform-controller#266", "a conflict is a permanent error", []string{"runner/state/chunks.TestAdoptBetween", "runner/state/chunks.TestAdoptUnderWriters", "runner/lock.TestRelease"}},
 	// E. force-unlock
-	{42, "hashicorp/terraform#17328", "a lock ID must be a number", []string{"TestForceUnlockTexts"}},
+	{42, "hashicorp/terraform#17328", "a lock ID must be a number", []string{"TestForceUnlockByNumber"}},
 	{43, "hashicorp/terraform#23846", "a local state cannot be unlocked", []string{"TestForceUnlockOnLocalBackend"}},
-	{44, "opentofu/opentofu#2132", "no lock info to read", []string{"TestForceUnlockTexts"}},
+	{44, "opentofu/opentofu#2132", "no lock info to read", []string{"TestForceUnlockOnBucket"}},
 	{46, "hashicorp/terraform#19296", "an unlock fails and no ID is shown", []string{"TestUnlockRefused"}},
 	{47, "cloudposse/atmos#800", "what comes before force-unlock needs the lock", []string{"TestForceUnlock"}},
 	{48, "leg100/otf#334", "a lock whose holder nobody sees", []string{"runner/statesrv.TestProtocol", "runner/statesrv/cli.TestScripts"}},

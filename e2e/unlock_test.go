@@ -94,9 +94,14 @@ func (f *fixture) planKey(t *testing.T) string {
 
 func wantUnlock(t *testing.T, o outcome, want result.Outcome) {
 	t.Helper()
+	wantUnlockOf(t, o, staleID, want)
+}
+
+func wantUnlockOf(t *testing.T, o outcome, id string, want result.Outcome) {
+	t.Helper()
 	u := o.result.Lock.ForceUnlock
-	if u == nil || u.ID != staleID || u.Outcome != want {
-		t.Errorf("forceUnlock = %+v, want %s for %s\n%s", u, want, staleID, o)
+	if u == nil || u.ID != id || u.Outcome != want {
+		t.Errorf("forceUnlock = %+v, want %s for %s\n%s", u, want, id, o)
 	}
 }
 

@@ -13,11 +13,14 @@ var unlockTexts = []struct {
 }{
 	{pattern(`does not match existing lock`), HeldByOther},
 	{pattern(`failed to unlock state: unexpected http response code (409|423)\b`), HeldByOther},
+	{pattern(`failed to unlock state: (\d errors occurred: \* )?googleapi: error 412\b`), HeldByOther},
 
 	{pattern(`state is already unlocked`), AlreadyUnlocked},
 	{pattern(`failed to unlock state: unexpected http response code 404\b`), AlreadyUnlocked},
 	{pattern(`leases\.coordination\.k8s\.io "[^"]*" not found`), AlreadyUnlocked},
 	{pattern(`retrieve (s3 )?lock info: (unexpected end of json input|no lock info found|blob metadata "[^"]*" was empty)`), AlreadyUnlocked},
+	{pattern(`retrieve s3 lock info: operation error s3: getobject\b.*\bnosuchkey\b`), AlreadyUnlocked},
+	{pattern(`failed to unlock state: (\d errors occurred: \* )?storage: object doesn't exist`), AlreadyUnlocked},
 
 	{pattern(`localstate not locked`), Unsupported},
 	{pattern(`local state cannot be unlocked by another process`), Unsupported},
