@@ -160,7 +160,7 @@ while :; do sleep 0.2; done
 				l.insideBudget(t, limit)
 			}
 			wantInterrupted(t, o, "apply")
-			if s := o.result.Steps[1]; s.Signal != syscall.SIGKILL.String() {
+			if s := o.result.Steps[1]; s.Signal != "SIGKILL" {
 				t.Errorf("last step = %+v, want one that was killed", s)
 			}
 			wantInFlight(t, o, "probe_file.first")

@@ -97,8 +97,8 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 		wayOut += ", or the settings of --backend-config"
 	}
 	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, wayOut)
-	if exit.Signal != 0 {
-		f.err = fmt.Errorf("ended by %s: %s", exit.Signal, wayOut)
+	if name := exit.SignalName(); name != "" {
+		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
 	}
 	f.resources = failedResources(out)
 	return f

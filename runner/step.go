@@ -181,11 +181,8 @@ func diedOf(reason result.Reason) bool {
 // record notes a step in the result and saves the result as it is so far.
 func (r *run) record(name string, exit runtime.Exit, attempt int) {
 	s := result.Step{
-		Name: name, Exit: exit.Code, MaxRSSKiB: exit.MaxRSSKiB,
+		Name: name, Exit: exit.Code, Signal: exit.SignalName(), MaxRSSKiB: exit.MaxRSSKiB,
 		Seconds: result.Seconds(exit.Duration),
-	}
-	if exit.Signal != 0 {
-		s.Signal = exit.Signal.String()
 	}
 	r.update(func(res *result.Result) {
 		if attempt > 1 {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // localLadder is for a child that is given up while the run goes on, such as a lock wait that
@@ -39,6 +42,14 @@ type Exit struct {
 	GroupGone bool           // no process of its group is left
 	Duration  time.Duration
 	MaxRSSKiB int64
+}
+
+// SignalName is the name of the signal that ended the process, such as SIGKILL; empty when none did.
+func (e Exit) SignalName() string {
+	if e.Signal == 0 {
+		return ""
+	}
+	return cmp.Or(unix.SignalName(e.Signal), e.Signal.String()) // a real-time signal has no name
 }
 
 // Run starts the process and waits for it. When stop is requested it climbs the ladder of the stop

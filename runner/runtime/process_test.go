@@ -23,10 +23,11 @@ func TestProcessExit(t *testing.T) {
 		name   string
 		script string
 		want   Exit
+		signal string
 	}{
-		{"ends well", "exit 0", Exit{}},
-		{"fails", "exit 3", Exit{Code: 3}},
-		{"dies of a signal", "kill -9 $$", Exit{Code: 137, Signal: syscall.SIGKILL}},
+		{"ends well", "exit 0", Exit{}, ""},
+		{"fails", "exit 3", Exit{Code: 3}, ""},
+		{"dies of a signal", "kill -9 $$", Exit{Code: 137, Signal: syscall.SIGKILL}, "SIGKILL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -36,6 +37,9 @@ func TestProcessExit(t *testing.T) {
 			}
 			if got.Code != tt.want.Code || got.Signal != tt.want.Signal || got.Asked || got.Killed {
 				t.Errorf("exit = %+v, want %+v", got, tt.want)
+			}
+			if got := got.SignalName(); got != tt.signal {
+				t.Errorf("signal %q, want %q", got, tt.signal)
 			}
 			if got.MaxRSSKiB == 0 || got.Duration == 0 {
 				t.Errorf("exit = %+v, want a size and a duration", got)
