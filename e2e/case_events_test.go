@@ -29,7 +29,24 @@ func TestEventsOfEveryStep(t *testing.T) {
 
 	h.harms(when(func(r *http.Request) bool { return k.writesSecret(r) }, denied))
 	f.must(t, result.ExitPerson, "apply", append(about(), "--lock-timeout", "0")...)
-	k.wantEvents(t, "state-push", "StepStarted")
+	k.wantEvents(t, "state-push", "StepStarted", "StepFailed")
+	k.wantEvents(t, "apply", "StepStarted", "StepFailed")
+}
+
+// TestEventsOfLockedStep has a runtime that fails at the lock at once, and is started again until the time for the
+// lock is up: that is one step, and it failed.
+func TestEventsOfLockedStep(t *testing.T) {
+	t.Parallel()
+	f, k := clusterFixture(t, tools.Runtimes(t)[0])
+	f.stub(t, `case $1 in
+apply) `+refused()+` ;;
+version) echo '{"terraform_version": "1.12.6"}' ;;
+esac
+`)
+	o := f.must(t, result.ExitRetry, "apply", "--lock-timeout", "3", "--event-object", k.aboutConfigMap(t))
+	if last := o.result.Steps[len(o.result.Steps)-1]; last.Attempts < 2 {
+		t.Errorf("last step = %+v, want several attempts", last)
+	}
 	k.wantEvents(t, "apply", "StepStarted", "StepFailed")
 }
 

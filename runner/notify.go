@@ -103,11 +103,11 @@ func (r *run) warn(reason, message string) {
 
 // notifyEnd is the event about the end of a step.
 func (r *run) notifyEnd(step string, err error) {
-	if err != nil {
-		r.warn("StepFailed", err.Error())
+	if err == nil {
+		r.notify("StepSucceeded", step)
 		return
 	}
-	r.notify("StepSucceeded", step)
+	r.warn("StepFailed", step+": "+strings.TrimPrefix(err.Error(), step+": "))
 }
 
 // add never waits: when the queue is full the event is dropped.

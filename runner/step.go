@@ -28,20 +28,18 @@ type done struct {
 	output *runtime.Output
 }
 
-// step runs one step until it succeeds, fails, or is out of time for the lock.
+// step runs one step until it succeeds, fails, or is out of time for the lock. However often it is tried, those who
+// watch the run are told of one begin and one end.
 func (r *run) step(ctx context.Context, s step) (done, error) {
 	for attempt := 1; ; attempt++ {
-		if r.stop.Cause() != nil {
-			return done{}, interrupted(r.stop, s.name, "not started")
-		}
-		if s.locks || attempt > 1 {
-			if err := r.awaitLock(ctx, s.name); err != nil {
-				return done{}, err
-			}
+		if err := r.mayStart(ctx, s, attempt); err != nil {
+			return done{}, err
 		}
 		exit, output, err := r.try(ctx, s)
 		if err != nil {
-			return done{}, r.notStarted(s.name, err)
+			f := r.notStarted(s.name, err)
+			r.notifyEnd(s.name, f)
+			return done{}, f
 		}
 		r.record(s.name, exit, attempt)
 		if (exit.Code == 0 || slices.Contains(s.accepts, exit.Code)) && !output.Broke() {
@@ -51,15 +49,34 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		}
 		f := r.stepFailure(s.name, exit, output)
 		r.local.blame(f)
-		if f.reason != result.ReasonLocked {
-			r.notifyEnd(s.name, f)
+		locked := f.reason == result.ReasonLocked
+		if locked {
+			if f = r.waitToRetry(ctx, s.name, attempt, output); f == nil {
+				continue
+			}
+		}
+		r.notifyEnd(s.name, f)
+		if !locked {
 			r.afterFailure(ctx, f, exit, output)
-			return done{}, f
 		}
-		if err := r.waitToRetry(ctx, s.name, attempt, output); err != nil {
-			return done{}, err
-		}
+		return done{}, f
 	}
+}
+
+// mayStart waits until the step's process may be started.
+func (r *run) mayStart(ctx context.Context, s step, attempt int) (err error) {
+	if r.stop.Cause() != nil {
+		err = interrupted(r.stop, s.name, "not started")
+	} else if s.locks || attempt > 1 {
+		err = r.awaitLock(ctx, s.name)
+	}
+	switch {
+	case attempt > 1 && err != nil:
+		r.notifyEnd(s.name, err)
+	case attempt == 1 && err == nil:
+		r.notify("StepStarted", s.name)
+	}
+	return err
 }
 
 // notStarted is the failure of a step whose process could not be started. Before anything ran it is the image's
@@ -74,7 +91,7 @@ func (r *run) notStarted(step string, err error) *failure {
 
 // waitToRetry is for a step that failed at the lock: a runtime or backend that ignores -lock-timeout
 // fails at once, and init does whenever it has to make the first state.
-func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) error {
+func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) *failure {
 	looking, cancel := r.lookAhead(ctx)
 	r.lookAtLock(looking, output)
 	cancel()
@@ -109,7 +126,6 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp}
 	limit := r.budget.left() + pollingStep
 	out.waiting = func() { overdue.check(ctx, limit) }
-	r.notify("StepStarted", s.name)
 	end := r.tell(out.progress)
 	exit, output, err := r.rt.Run(ctx, s.args(r.args()), out)
 	end()
