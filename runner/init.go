@@ -83,7 +83,7 @@ func (r *run) checkBackend() error {
 // initWithRetries repeats init, which changes nothing, after failures that are known to pass. No
 // other step is ever repeated blindly (spec/runner.md, "Retries").
 func (r *run) initWithRetries(ctx context.Context) (*runtime.Output, error) {
-	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second))
+	pauses := initPauses()
 	for attempt := 1; ; attempt++ {
 		output, f := r.initOnce(ctx, attempt)
 		if f == nil {
@@ -98,6 +98,12 @@ func (r *run) initWithRetries(ctx context.Context) (*runtime.Output, error) {
 			return nil, interrupted(r.stop, stepInit, "waiting to try again")
 		}
 	}
+}
+
+// initPauses are the pauses between two tries of init.
+func initPauses() backoff.BackOff {
+	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second),
+		backoff.WithMaxElapsedTime(0)) // the number of tries is what ends them
 }
 
 func (r *run) initOnce(ctx context.Context, attempt int) (*runtime.Output, *failure) {
