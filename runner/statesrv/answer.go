@@ -71,8 +71,8 @@ func headerText(s string) string {
 	return s[:min(len(s), 1024)]
 }
 
-// explainErrors adds ErrorHeader to the answers that net/http gives by itself.
-func explainErrors(next http.Handler) http.Handler {
+// ExplainErrors adds ErrorHeader to answers of next that lack it, such as those that net/http gives by itself.
+func ExplainErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&explainer{w}, r)
 	})

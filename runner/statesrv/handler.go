@@ -48,7 +48,7 @@ func NewHandler(states *States, opts HandlerOptions) http.Handler {
 	if h.onFault = opts.OnFault; h.onFault == nil {
 		h.onFault = func(error) {}
 	}
-	return Record(explainErrors(cleanPaths(h.routes())), opts.OnRequest)
+	return Record(ExplainErrors(cleanPaths(h.routes())), opts.OnRequest)
 }
 
 type handler struct {

@@ -47,7 +47,7 @@ func New(states *statesrv.States, opts Options) http.Handler {
 		p.opts.Now = time.Now
 	}
 	p.templates = parse(p.opts.Now)
-	return statesrv.Record(secure(p.routes()), opts.OnRequest)
+	return statesrv.Record(statesrv.ExplainErrors(secure(p.routes())), opts.OnRequest)
 }
 
 // pages answers requests of people.

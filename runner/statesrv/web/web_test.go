@@ -62,7 +62,7 @@ func (p page) write(name string, serial int, size string) {
 	}
 }
 
-// ask sends a request as a browser does; origin is "" for what a program sends.
+// ask sends a request as a browser does; origin is "" for what a program sends. It checks that an error has its header.
 func (p page) ask(user, method, path, origin string, form url.Values) (*http.Response, string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.url+path, strings.NewReader(form.Encode()))
@@ -81,6 +81,9 @@ func (p page) ask(user, method, path, origin string, form url.Values) (*http.Res
 		p.t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode >= 400 && resp.Header.Get(statesrv.ErrorHeader) == "" {
+		p.t.Errorf("%s %s: %s without %s", method, path, resp.Status, statesrv.ErrorHeader)
+	}
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		p.t.Fatal(err)
