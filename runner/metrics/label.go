@@ -43,10 +43,10 @@ func resultLabel(r *result.Result) string {
 	return other
 }
 
-// stepLabel knows the steps of spec/runner.md.
+// stepLabel knows the steps of spec/runner.md, and the one that reads a state back which a run may not have saved.
 func stepLabel(step string) string {
 	switch step {
-	case "init", "force-unlock", "apply", "destroy", "apply-refresh-only", "plan", "show-json", "state-push", "state-list":
+	case "init", "force-unlock", "apply", "destroy", "apply-refresh-only", "plan", "show-json", "state-push", "state-list", "state-pull":
 		return step
 	}
 	return other

@@ -96,6 +96,20 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// Each command that the runner puts into a result has a label of its own.
+func TestSteps(t *testing.T) {
+	for _, name := range []string{
+		"init", "force-unlock", "apply", "destroy", "apply-refresh-only", "plan", "show-json", "state-push", "state-list", "state-pull",
+	} {
+		m := metrics.New()
+		m.JobEnded(object(naming.Machine), naming.Apply, &result.Result{Steps: []result.Step{{Name: name}}}, time.Second)
+		series := `captf_step_duration_seconds_count{kind="TerraformMachine",step="` + name + `"}`
+		if got := scrape(t, m)[series]; got != "1" {
+			t.Errorf("%s is %q, want 1", series, got)
+		}
+	}
+}
+
 // TestBounded feeds values that nobody knows, as a result in a pod could hold: they become one.
 func TestBounded(t *testing.T) {
 	m := metrics.New()
