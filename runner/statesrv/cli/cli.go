@@ -50,6 +50,9 @@ type command struct {
 	run               func(a *App, ctx context.Context, args []string) error
 }
 
+// line is how the command is written.
+func (c command) line() string { return strings.TrimSpace(c.name + " " + c.args) }
+
 func commands() []command {
 	return []command{
 		{"serve", "--data DIR", "run the server", (*App).serve},
@@ -106,7 +109,7 @@ func (a *App) dispatch(ctx context.Context, args []string) int {
 func (a *App) usage(w io.Writer) {
 	fmt.Fprintln(w, "statesrv keeps the state of OpenTofu and Terraform: one writer at a time, every version kept.\n\nCommands:")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-32s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+		fmt.Fprintf(w, "  %-32s %s\n", c.line(), c.about)
 	}
 	fmt.Fprintln(w, "\nADDRESS is http://HOST:PORT/states/NAME, or --data DIR NAME without a server."+
 		"\nSERVER is http://HOST:PORT, or --data DIR."+
@@ -130,7 +133,7 @@ func (a *App) exit(c command, err error) int {
 	case errors.As(err, new(handled)):
 		return exitFailed
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.Err, "statesrv %s: %s\nusage: statesrv %s %s; -h shows the options\n", c.name, printable(err.Error()), c.name, c.args)
+		fmt.Fprintf(a.Err, "statesrv %s: %s\nusage: statesrv %s; -h shows the options\n", c.name, printable(err.Error()), c.line())
 		return exitUsage
 	}
 	fmt.Fprintf(a.Err, "statesrv %s: %s\n", c.name, printable(err.Error()))
@@ -138,8 +141,8 @@ func (a *App) exit(c command, err error) int {
 }
 
 func (a *App) version(_ context.Context, args []string) error {
-	if len(args) > 0 {
-		return usagef("takes no arguments")
+	if _, err := a.bare("version").parse(args, 0); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.Out, "statesrv %s\n", a.Version)
 	return nil

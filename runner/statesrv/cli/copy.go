@@ -13,14 +13,11 @@ import (
 
 // copy brings all states of one store to another, without a server.
 func (a *App) copy(ctx context.Context, args []string) error {
-	o := a.options("copy")
+	o := a.printing("copy")
 	locked := o.Bool("with-locks", false, "copy locked states too, with their locks")
 	rest, err := o.parse(args, 2)
 	if err != nil {
 		return err
-	}
-	if o.data != "" {
-		return usagef("takes two stores, as dir:%s, and not --data", o.data)
 	}
 	if err := apart(rest[0], rest[1]); err != nil {
 		return err
@@ -50,7 +47,7 @@ func (a *App) copy(ctx context.Context, args []string) error {
 	if count == 0 { // a mistyped prefix or namespace looks like an empty store
 		return fmt.Errorf("%s has no states: see the address", rest[0])
 	}
-	if o.output == "table" {
+	if o.output == tableOutput {
 		fmt.Fprintf(a.Out, "%d states are in %s, every version verified by its digest\n", count, rest[1])
 	}
 	return nil

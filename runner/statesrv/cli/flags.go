@@ -13,7 +13,7 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
-// options are those that most commands have.
+// options are those of a command.
 type options struct {
 	*flag.FlagSet
 	app    *App
@@ -21,11 +21,26 @@ type options struct {
 	output string
 }
 
-func (a *App) options(name string) *options {
-	o := &options{FlagSet: flag.NewFlagSet("statesrv "+name, flag.ContinueOnError), app: a}
+const tableOutput = "table"
+
+// bare returns no options, for a command that has only its own.
+func (a *App) bare(name string) *options {
+	o := &options{FlagSet: flag.NewFlagSet("statesrv "+name, flag.ContinueOnError), app: a, output: tableOutput}
 	o.SetOutput(io.Discard) // Run tells of errors
+	return o
+}
+
+// printing returns those of a command that prints for people or programs.
+func (a *App) printing(name string) *options {
+	o := a.bare(name)
+	o.StringVar(&o.output, "o", tableOutput, "output `format`: table or json")
+	return o
+}
+
+// options returns those of a command that works on a server or a directory.
+func (a *App) options(name string) *options {
+	o := a.printing(name)
 	o.StringVar(&o.data, "data", "", "work on this `directory`, without a server")
-	o.StringVar(&o.output, "o", "table", "output `format`: table or json")
 	return o
 }
 
@@ -54,7 +69,7 @@ func (o *options) parseAny(args []string) ([]string, error) {
 		}
 		rest, args = append(rest, args[0]), args[1:]
 	}
-	if o.output != "table" && o.output != "json" {
+	if o.output != tableOutput && o.output != "json" {
 		return nil, usagef("-o %q: want table or json", o.output)
 	}
 	return rest, nil

@@ -13,7 +13,7 @@ import (
 // hashPassword prints a hash, or with a name a whole line of a users file. The
 // password is never an argument: other processes could see it.
 func (a *App) hashPassword(_ context.Context, args []string) error {
-	o := a.options("hash-password")
+	o := a.printing("hash-password")
 	name := o.String("user", "", "print a line of a users file for this `name`")
 	if _, err := o.parse(args, 0); err != nil {
 		return err

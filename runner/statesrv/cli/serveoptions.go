@@ -33,9 +33,10 @@ type serveOptions struct {
 }
 
 func (a *App) parseServe(args []string) (serveOptions, error) {
-	o := a.options("serve")
+	o := a.bare("serve")
 	var s serveOptions
-	o.StringVar(&s.store, "store", "", "where states are kept, `dir:PATH`, s3://BUCKET/PREFIX, kubernetes://NAMESPACE/PREFIX or memory:; --data DIR is short for dir:DIR")
+	o.StringVar(&o.data, "data", "", "keep the states in this `directory`: short for --store dir:DIR")
+	o.StringVar(&s.store, "store", "", "where states are kept, `dir:PATH`, s3://BUCKET/PREFIX, kubernetes://NAMESPACE/PREFIX or memory:")
 	o.StringVar(&s.host, "listen", "127.0.0.1", "`address` to listen on")
 	o.IntVar(&s.port, "port", defaultPort, "`port` to listen on; 0 takes a free one")
 	o.StringVar(&s.portFile, "port-file", "", "`file` to write the port to, once connections are accepted")
