@@ -34,25 +34,64 @@ const (
 // value is a record's value as it is stored: in the Secret itself, or in parts.
 type value struct {
 	data  map[string][]byte
-	parts [][]byte
+	parts int
 }
 
-func encode(raw []byte) value {
+// encode compresses a value that is longer than plainSize. If it does not fit into one
+// Secret then, each part is given to keep as soon as it is full: a state may be long, and
+// all of it must not be in memory a second time.
+func encode(raw []byte, keep keepPart) (value, error) {
 	if len(raw) <= plainSize {
-		return value{data: map[string][]byte{plainField: raw}}
+		return value{data: map[string][]byte{plainField: raw}}, nil
 	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	_, _ = w.Write(raw) // into memory
-	_ = w.Close()
-	if packed.Len() <= partSize {
-		return value{data: map[string][]byte{packedField: packed.Bytes()}}
+	p := packer{keep: keep}
+	w := gzip.NewWriter(&p)
+	if _, err := w.Write(raw); err != nil {
+		return value{}, err
 	}
-	v := value{data: map[string][]byte{packedField: {}}}
-	for packed.Len() > 0 {
-		v.parts = append(v.parts, packed.Next(partSize))
+	if err := w.Close(); err != nil {
+		return value{}, err
 	}
-	return v
+	if p.count == 0 {
+		return value{data: map[string][]byte{packedField: p.part}}, nil
+	}
+	if err := p.flush(); err != nil {
+		return value{}, err
+	}
+	return value{data: map[string][]byte{packedField: {}}, parts: p.count}, nil
+}
+
+// keepPart stores one part. The bytes are the caller's again afterwards.
+type keepPart func(number int, data []byte) error
+
+// packer cuts what is written to it into parts.
+type packer struct {
+	keep  keepPart
+	part  []byte // at most partSize bytes, not kept yet
+	count int    // parts that are kept
+}
+
+func (p *packer) Write(b []byte) (n int, err error) {
+	for n < len(b) {
+		if len(p.part) == partSize {
+			if err := p.flush(); err != nil {
+				return n, err
+			}
+		}
+		fits := min(len(b)-n, partSize-len(p.part))
+		p.part = append(p.part, b[n:n+fits]...)
+		n += fits
+	}
+	return n, nil
+}
+
+func (p *packer) flush() error {
+	if err := p.keep(p.count, p.part); err != nil {
+		return err
+	}
+	p.count++
+	p.part = p.part[:0]
+	return nil
 }
 
 // value returns the value of a record's Secret, and NotFound if a part is gone.
@@ -134,23 +173,21 @@ func splitParts(text string) (id string, count int, err error) {
 	return id, count, err
 }
 
-// createParts stores the parts of a value. Their names have the write's id, so one
-// that is there already is the same part.
-func (s *Store) createParts(ctx context.Context, w settle.Write, v value) error {
-	for number, data := range v.parts {
-		part := &kube.Secret{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: partName(s.nameOf(w.Key), w.ID, number),
-				Labels: map[string]string{
-					ownerLabel: owner, partLabel: s.digest("key", w.Key), writeLabel: w.ID,
-				},
-				Annotations: map[string]string{keyAnnotation: w.Key},
+// createPart stores one part of a value. Its name has the write's id, so one that is there
+// already is the same part.
+func (s *Store) createPart(ctx context.Context, w settle.Write, number int, data []byte) error {
+	part := &kube.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: partName(s.nameOf(w.Key), w.ID, number),
+			Labels: map[string]string{
+				ownerLabel: owner, partLabel: s.digest("key", w.Key), writeLabel: w.ID,
 			},
-			Type: secretType, Data: map[string][]byte{packedField: data},
-		}
-		if _, err := s.secrets.Create(ctx, part, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create part %d of %s: %w", number, w.Key, err)
-		}
+			Annotations: map[string]string{keyAnnotation: w.Key},
+		},
+		Type: secretType, Data: map[string][]byte{packedField: data},
+	}
+	if _, err := s.secrets.Create(ctx, part, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create part %d of %s: %w", number, w.Key, err)
 	}
 	return nil
 }

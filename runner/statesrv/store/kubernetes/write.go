@@ -35,8 +35,8 @@ func split(rev store.Revision) (version, parts string, ok bool) {
 // write stores the parts of a value first, then the Secret that decides, and clears
 // away what nothing names any more.
 func (s *Store) write(ctx context.Context, w settle.Write) (store.Revision, error) {
-	v := encode(w.Data)
-	if err := s.createParts(ctx, w, v); err != nil {
+	v, err := encode(w.Data, func(number int, data []byte) error { return s.createPart(ctx, w, number, data) })
+	if err != nil {
 		s.dropParts(ctx, w.Key, w.ID)
 		return "", s.explain(err)
 	}
@@ -47,7 +47,7 @@ func (s *Store) write(ctx context.Context, w settle.Write) (store.Revision, erro
 			id, _, _ := strings.Cut(parts, ".")
 			s.dropParts(ctx, w.Key, id)
 		}
-	case len(v.parts) > 0 && !errors.Is(err, store.ErrUnknown):
+	case v.parts > 0 && !errors.Is(err, store.ErrUnknown):
 		s.dropParts(ctx, w.Key, w.ID)
 	}
 	return rev, err
@@ -68,8 +68,8 @@ func (s server) Put(ctx context.Context, w settle.Write) (store.Revision, error)
 		},
 		Type: secretType, Data: s.value.data,
 	}
-	if len(s.value.parts) > 0 {
-		secret.Annotations[partsAnnotation] = partsName(w.ID, len(s.value.parts))
+	if s.value.parts > 0 {
+		secret.Annotations[partsAnnotation] = partsName(w.ID, s.value.parts)
 	}
 	var err error
 	if w.Create {
