@@ -252,12 +252,15 @@ func (d *Difference) notes() []string {
 		add("their lineages differ: they are states of different objects, and neither can be written over the other")
 	case a.Serial < b.Serial:
 		add("the second is the older one: it cannot be written over the first without a new serial, as a restore gives it")
-	case a.Serial == b.Serial && d.Empty() && !b.Encrypted && !a.Encrypted:
+	case a.Serial == b.Serial && d.Empty() && !d.Encrypted():
 		add("only the way differs in which they are written down, such as white space")
 	case a.Serial == b.Serial:
 		add("they have the same serial and are not the same: two writers made them from one state, and one of them is lost where the other is kept")
 	}
-	if b.Encrypted || a.Encrypted {
+	switch {
+	case b.Encrypted && a.Encrypted:
+		add("OpenTofu encrypted both: resources and outputs are not compared")
+	case d.Encrypted():
 		add("OpenTofu encrypted one of them: resources and outputs are not compared")
 	}
 	return all

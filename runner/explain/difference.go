@@ -17,10 +17,13 @@ type Difference struct {
 	Outputs []Value  `json:"outputs"`
 }
 
-// Empty reports whether resources and outputs are the same.
+// Empty reports whether resources and outputs are the same, as far as they were compared.
 func (d *Difference) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Moved)+len(d.Changed)+len(d.Outputs) == 0
 }
+
+// Encrypted reports whether resources and outputs could not be compared.
+func (d *Difference) Encrypted() bool { return d.Before.Encrypted || d.After.Encrypted }
 
 // Side is one of the two states.
 type Side struct {

@@ -15,7 +15,7 @@ func (d *Difference) WriteText(w io.Writer) error {
 	t.table([]string{"", "SERIAL", "LINEAGE", "WRITTEN BY", "BYTES", "DIGEST"}, [][]string{d.Before.row("first"), d.After.row("second")})
 	t.list("Mind", d.Notes)
 	if d.Empty() {
-		if !d.Before.Encrypted && !d.After.Encrypted {
+		if !d.Encrypted() {
 			t.printf("\nResources and outputs are the same.\n")
 		}
 		return t.err

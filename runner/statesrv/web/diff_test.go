@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,21 @@ func TestDiffOfLargeStates(t *testing.T) {
 	res, body := p.ask("anna", "GET", "/web/states/large/diff?a=1&b=2", "", nil)
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "statesrv diff ADDRESS 1 2") {
 		t.Errorf("%d, want 422 and the command that compares: %.2000s", res.StatusCode, body)
+	}
+}
+
+// What is encrypted is not compared, so nothing is said to be the same.
+func TestDiffOfEncryptedStates(t *testing.T) {
+	p := start(t, false)
+	for serial := 1; serial <= 2; serial++ {
+		body := fmt.Appendf(nil, `{"serial":%d,"lineage":"l","meta":{},"encrypted_data":"AA==","encryption_version":"v0"}`, serial)
+		if _, err := p.states.Write(t.Context(), "s", statesrv.WriteRequest{Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, body := p.ask("anna", "GET", "/web/states/s/diff?a=1&b=2", "", nil)
+	if !strings.Contains(body, "OpenTofu encrypted both") || strings.Contains(body, "are the same") {
+		t.Errorf("want only that they are encrypted: %.3000s", body)
 	}
 }
 
