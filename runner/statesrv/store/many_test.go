@@ -90,6 +90,14 @@ func TestMark(t *testing.T) {
 	if err := first.Present(t.Context(), empty); err == nil || !strings.Contains(err.Error(), "removed or emptied") {
 		t.Errorf("emptied: %v", err)
 	}
+	// A store that lost its mark alone still has its states: nobody may read that it is empty.
+	if err := s.Remove(t.Context(), store.MarkKey); err != nil {
+		t.Fatal(err)
+	}
+	err := first.Present(t.Context(), s)
+	if err == nil || !strings.Contains(err.Error(), store.MarkKey) || strings.Contains(err.Error(), "empty") {
+		t.Errorf("mark lost: %v, want that the record is gone", err)
+	}
 	var other store.Mark
 	if err := other.Claim(t.Context(), empty); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,8 @@ func (m *Mark) Present(ctx context.Context, s Store) error {
 	rec, err := s.Get(ctx, MarkKey)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return errors.New("the store is gone: it was removed or emptied; put it back, or start the server again to begin with an empty one")
+		return errors.New("the record " + MarkKey + " is gone: the whole store was removed or emptied, or that record alone; " +
+			"put back what is missing, or start the server again: it takes the store as it is then")
 	case err != nil:
 		return err
 	case string(rec.Data) != claimed:
