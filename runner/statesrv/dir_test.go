@@ -239,7 +239,7 @@ func TestDamageThatAPersonHasToRepair(t *testing.T) {
 		{"older bytes lost", removes("versions/000002.tfstate"), "bytes of version 2", 2},
 		{"state.tfstate edited in place", writes("state.tfstate", strings.Replace(doc(2, "l"), "[]", "{}", 1)), "restore an older version or push", 3},
 		{"current bytes cut", writes("versions/000003.tfstate", "{"), "damaged", 3},
-		{"head damaged", writes("head.json", "{"), "head record is damaged", 3},
+		{"head damaged", writes("head.json", "{"), "put head.json back from a backup", 3},
 		{"head lost", removes("head.json"), "put head.json back from a backup", 3},
 		{"only bodies left", onlyBodies, "put head.json back from a backup", 3},
 	} {
@@ -272,8 +272,32 @@ func TestBytesThatWereChanged(t *testing.T) {
 	fill(t, path)
 	writes("versions/000003.tfstate", strings.Replace(doc(2, "l"), "[]", "()", 1))(t, filepath.Join(path, "s"))
 	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
-	if got, err := read(states.Read(t.Context(), "s")); !errors.Is(err, statesrv.ErrDamaged) {
-		t.Errorf("read gives %q, %v, want ErrDamaged", got, err)
+	got, err := read(states.Read(t.Context(), "s"))
+	if !errors.Is(err, statesrv.ErrDamaged) || !strings.Contains(err.Error(), "state s, version 3") ||
+		!strings.Contains(err.Error(), "restore an older version or push the right one") {
+		t.Errorf("read gives %q, %v, want ErrDamaged and the way out", got, err)
+	}
+	if got, err := read(states.ReadVersion(t.Context(), "s", 3)); !errors.Is(err, statesrv.ErrDamaged) {
+		t.Errorf("the version gives %q, %v, want ErrDamaged", got, err)
+	}
+}
+
+// Entries that are gone do not come back by themselves.
+func TestEntriesThatAreLost(t *testing.T) {
+	path := t.TempDir()
+	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+	for serial := 1; serial <= 34; serial++ {
+		if _, err := states.Write(t.Context(), "s", statesrv.WriteRequest{Body: []byte(doc(serial, "l"))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removes("versions/000001-000032.json")(t, filepath.Join(path, "s"))
+	states = statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+	if v, err := states.Version(t.Context(), "s", 1); !errors.Is(err, statesrv.ErrDamaged) {
+		t.Errorf("version 1 is %v, %v, want ErrDamaged", v, err)
+	}
+	if got, err := read(states.Read(t.Context(), "s")); err != nil {
+		t.Errorf("the current state is %q, %v", got, err)
 	}
 }
 

@@ -66,9 +66,11 @@ func (s *States) load(ctx context.Context, name string) (*head, store.Revision, 
 	if h, rev, err = s.loadRecord(ctx, name); err != nil || rev != "" {
 		return h, rev, err
 	}
-	return nil, "", damaged("state %s: its head record is missing, but there is %s: put head.json back from a backup; "+
-		"or move the state's records away and push the newest of its versions; or, if a copy was interrupted, copy again", name, left)
+	return nil, "", damaged("state %s: its head record is missing, but there is %s: %s; or, if a copy was interrupted, copy again",
+		name, left, headAgain)
 }
+
+const headAgain = "put head.json back from a backup; or move the state's records away and push the newest of its versions"
 
 // present returns nil if the store is still where it was opened.
 func (s *States) present(ctx context.Context) error {
@@ -92,7 +94,7 @@ func (s *States) loadRecord(ctx context.Context, name string) (*head, store.Revi
 	}
 	var h head
 	if err := json.Unmarshal(rec.Data, &h); err != nil {
-		return nil, "", damaged("state %s: its head record is damaged: %w", name, err)
+		return nil, "", damaged("state %s: its head record is damaged: %w: %s", name, err, headAgain)
 	}
 	h.State = name // also when a person has copied the record from another state
 	return &h, rec.Revision, nil

@@ -108,12 +108,15 @@ func pageKey(name string, first int) string {
 func (s *States) page(ctx context.Context, name string, n int) ([]Version, error) {
 	key := pageKey(name, firstOf(n))
 	rec, err := s.store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) { // it is written before the head names it, and stays
+		return nil, damaged("state %s: %s is missing: put it back from a backup: %w", name, key, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("state %s: entries of versions: %w", name, err)
 	}
 	var entries []Version
 	if err := json.Unmarshal(rec.Data, &entries); err != nil {
-		return nil, damaged("state %s: %s is damaged: %w", name, key, err)
+		return nil, damaged("state %s: %s is damaged: put it back from a backup: %w", name, key, err)
 	}
 	return entries, nil
 }

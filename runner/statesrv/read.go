@@ -19,9 +19,11 @@ import (
 type Content struct {
 	Version Version
 
-	body store.Body
-	sum  hash.Hash
-	left int64
+	name    string
+	current bool // it was opened as the current version
+	body    store.Body
+	sum     hash.Hash
+	left    int64
 }
 
 // ErrDamaged says that what is stored is not what was written. It does not pass: a
@@ -53,7 +55,25 @@ func (s *States) Read(ctx context.Context, name string) (*Content, error) {
 	case h.Current == nil:
 		return nil, notFound("there is no state %s", name)
 	}
-	return s.open(ctx, name, *h.Current)
+	return s.openCurrent(ctx, name, *h.Current)
+}
+
+// openCurrent opens the version that everybody needs: if it is damaged, the error says how
+// to go on.
+func (s *States) openCurrent(ctx context.Context, name string, v Version) (*Content, error) {
+	c, err := s.open(ctx, name, v)
+	if err != nil {
+		return nil, goOn(err)
+	}
+	c.current = true
+	return c, nil
+}
+
+func goOn(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w; to go on, restore an older version or push the right one with the next serial", err)
+	}
+	return err
 }
 
 // ReadVersion returns the bytes of one version, or a Refusal: 404 if there never
@@ -92,7 +112,7 @@ func (s *States) open(ctx context.Context, name string, v Version) (*Content, er
 		body.Close()
 		return nil, fmt.Errorf("state %s, version %d: %w: %d bytes instead of %d", name, v.Number, ErrDamaged, body.Size, v.Bytes)
 	}
-	return &Content{Version: v, body: body, sum: sha256.New(), left: v.Bytes}, nil
+	return &Content{Version: v, name: name, body: body, sum: sha256.New(), left: v.Bytes}, nil
 }
 
 // Read implements io.Reader.
@@ -105,13 +125,21 @@ func (c *Content) Read(p []byte) (int, error) {
 	c.left -= int64(n)
 	switch {
 	case c.left > 0 && errors.Is(err, io.EOF):
-		return 0, fmt.Errorf("version %d: %w: it is cut short", c.Version.Number, ErrDamaged)
+		return 0, c.damaged("they are cut short")
 	case c.left == 0 && "sha256:"+hex.EncodeToString(c.sum.Sum(nil)) != c.Version.Digest:
-		return 0, fmt.Errorf("version %d: %w: another digest", c.Version.Number, ErrDamaged)
+		return 0, c.damaged("they have another digest")
 	case c.left == 0:
 		return n, nil
 	}
 	return n, err
+}
+
+func (c *Content) damaged(how string) error {
+	err := fmt.Errorf("state %s, version %d: %w: %s", c.name, c.Version.Number, ErrDamaged, how)
+	if c.current {
+		return goOn(err)
+	}
+	return err
 }
 
 // Close releases the bytes.

@@ -7,8 +7,8 @@ import (
 )
 
 // Refusal is the error for a request that the rules do not allow. Asking again
-// without a change gives the same answer. Every other error of this package is a
-// fault of the store, which may pass.
+// without a change gives the same answer. Every other error of this package is damage,
+// an [ErrDamaged], or a fault of the store, which may pass.
 type Refusal struct {
 	// Status is the HTTP status that says it, 4xx.
 	Status int

@@ -104,13 +104,13 @@ func (r *repair) current(ctx context.Context, name string, h *head) (intact bool
 	if h.Current == nil {
 		return true
 	}
-	c, err := r.open(ctx, name, *h.Current)
+	c, err := r.openCurrent(ctx, name, *h.Current)
 	if err == nil {
 		_, err = io.Copy(io.Discard, c)
 		err = errors.Join(err, c.Close())
 	}
 	if err != nil {
-		r.damaged(name, fmt.Errorf("%w; to go on, restore an older version or push the right one with the next serial", err))
+		r.damaged(name, err)
 	}
 	return err == nil
 }

@@ -109,7 +109,7 @@ func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, e
 	defer c.Close()
 	data, err := io.ReadAll(c)
 	if err != nil {
-		return nil, fmt.Errorf("state %s: %w", name, err)
+		return nil, err
 	}
 	return data, nil
 }

@@ -2,7 +2,7 @@
 // one state or [NewServer] for the list of them.
 //
 // A request that the server does not allow gives a *statesrv.Refusal, as the
-// rules themselves do; any other error may pass.
+// rules themselves do, and damage a statesrv.ErrDamaged; any other error may pass.
 package client
 
 import (
@@ -146,7 +146,10 @@ func failure(resp *http.Response) error {
 	if message == "" {
 		return fmt.Errorf("%s answered %s, not as a state server does: check the address", resp.Request.URL.Host, resp.Status)
 	}
-	if resp.StatusCode >= 500 {
+	switch {
+	case resp.StatusCode == http.StatusInternalServerError:
+		return damage{message}
+	case resp.StatusCode > http.StatusInternalServerError:
 		return fmt.Errorf("server fault, which may pass: %s", message)
 	}
 	refusal := &statesrv.Refusal{Status: resp.StatusCode, Message: message}
@@ -157,3 +160,10 @@ func failure(resp *http.Response) error {
 	}
 	return refusal
 }
+
+// damage is an ErrDamaged of the server, which does not pass.
+type damage struct{ message string }
+
+func (d damage) Error() string { return "a person has to see to it: " + d.message }
+
+func (damage) Is(target error) bool { return target == statesrv.ErrDamaged }

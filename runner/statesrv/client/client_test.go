@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -76,6 +77,26 @@ func TestFailures(t *testing.T) {
 		}
 		if c.refusal && (r.Status != c.status || r.Message != c.message || (r.Holder != nil) != (c.holder != "")) {
 			t.Errorf("%s: refusal %+v", c.name, r)
+		}
+	}
+}
+
+// Who reads that a fault may pass tries again: damage does not pass.
+func TestDamageIsNoPassingFault(t *testing.T) {
+	for status, wanted := range map[int]bool{http.StatusInternalServerError: true, http.StatusServiceUnavailable: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(statesrv.ErrorHeader, "state s: it is so")
+			w.WriteHeader(status)
+		}))
+		s, err := client.NewState(server.URL+"/states/s", client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Pull(t.Context(), 0)
+		server.Close()
+		if err == nil || errors.Is(err, statesrv.ErrDamaged) != wanted || strings.Contains(err.Error(), "may pass") == wanted ||
+			!strings.Contains(err.Error(), "state s: it is so") {
+			t.Errorf("%d gives %v, want damage: %v", status, err, wanted)
 		}
 	}
 }
