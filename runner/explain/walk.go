@@ -226,6 +226,9 @@ type input struct {
 
 func (in *input) Read(p []byte) (int, error) {
 	n, err := in.r.Read(p)
+	if in.n == 0 && n > 0 && p[0] == gzipStart {
+		return 0, readError{corrupt("it is gzip: decompress it first, as with gunzip")}
+	}
 	in.hash.Write(p[:n])
 	if in.n += int64(n); in.n > in.limit {
 		return 0, readError{corrupt("it has more than %d bytes", in.limit)}
@@ -235,6 +238,9 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// gzipStart is the first byte of gzip, which no JSON begins with.
+const gzipStart = 0x1f
 
 // readError is an error of the reader, not of what was read.
 type readError struct{ error }

@@ -1,7 +1,9 @@
 package lock
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,10 +34,10 @@ func ParseInfo(text string) (Info, error) {
 	}
 	var doc *struct{ ID, Operation, Info, Who, Version, Path, Created string }
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return Info{}, fmt.Errorf("lock info: %w", err)
+		return Info{}, fmt.Errorf("lock info: %w", plainly(err))
 	}
 	if doc == nil {
-		return Info{}, fmt.Errorf("lock info is null: %w", ErrNoInfo)
+		return Info{}, fmt.Errorf("%w: it is null", ErrNoInfo)
 	}
 	info := Info{
 		ID: doc.ID, Operation: doc.Operation, Info: doc.Info, Who: doc.Who,
@@ -43,6 +45,15 @@ func ParseInfo(text string) (Info, error) {
 	}
 	info.Created = parseCreated(doc.Created)
 	return info, nil
+}
+
+// plainly is an error of a type in the words of JSON.
+func plainly(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s is a JSON %s", cmp.Or(wrong.Field, "it"), wrong.Value)
+	}
+	return err
 }
 
 // parseCreated knows the form of the JSON document and the one that the runtimes print. Anything

@@ -92,6 +92,17 @@ func TestInfoString(t *testing.T) {
 	}
 }
 
+// An error is read by people who know JSON, and perhaps no Go.
+func TestInfoErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`null`: "no lock info: it is null", `[]`: "lock info: it is a JSON array", `{"Who":7}`: "lock info: Who is a JSON number",
+	} {
+		if _, err := lock.ParseInfo(text); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
 func FuzzParseInfo(f *testing.F) {
 	f.Add(infoJSON(lockID, podName))
 	f.Add(`{"ID":"x","Who":"@","Created":"0001-01-01T00:00:00Z"}`)

@@ -74,7 +74,7 @@ func FromLease(lease *coordinationv1.Lease) Lock {
 func (l Lock) parse(text string) (Info, error) {
 	info, err := ParseInfo(text)
 	if err == nil && info.ID != l.Holder {
-		err = fmt.Errorf("%w: %q", ErrOtherInfo, info.ID)
+		err = fmt.Errorf("%w: its ID is %q", ErrOtherInfo, info.ID)
 	}
 	if err != nil {
 		return Info{ID: l.Holder}, err
