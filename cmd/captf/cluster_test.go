@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -122,9 +123,13 @@ func TestLabelsOfSeveralClusters(t *testing.T) {
 	putLockLease(t, c)
 	c.Change(t, 0, func(s *corev1.Secret) { s.Labels[naming.LabelCluster] = "other" })
 	const says = `do not agree: some say "other", some "prod"`
-	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   it cannot be looked at", says,
+	p.run(t, "doctor", "tm/worker-0").want(t, 1, "!!   state   StateMislabelled", says,
 		"-> captf doctor tm/worker-0 -n "+c.Object.Namespace+" --cluster-name NAME")
-	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "give --cluster-name", says)
+	e := p.run(t, "doctor", "tm/worker-0")
+	if n := strings.Count(e.out, "do not agree"); n != 1 {
+		t.Errorf("it is told %d times that the labels do not agree:\n%s", n, e.out)
+	}
+	p.run(t, "state", "show", "tm/worker-0").want(t, 1, "False StateMislabelled", "--cluster-name NAME", says, "serial       7")
 	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "prod").want(t, 1, "StateMislabelled", naming.LabelCluster+"=prod")
 	p.run(t, "state", "show", "tm/worker-0", "--cluster-name", "other").want(t, 0, "StateRead")
 	p.run(t, "state", "ls").want(t, 0, "tm/worker-0")
@@ -138,6 +143,7 @@ func TestMissingNamespace(t *testing.T) {
 	for _, command := range [][]string{
 		{"doctor", "tm/worker-0"}, {"doctor", "worker-0"}, {"doctor", "--suffix", "0123456789abcdef-m"},
 		{"lock", "show", "tm/worker-0"}, {"lock", "release", "tm/worker-0"},
+		{"lease", "show"}, {"lease", "show", "tm/worker-0"}, {"state", "ls"}, {"state", "backups", "tm/worker-0"}, {"state", "rescue", "tm/worker-0"},
 		{"state", "show", "tm/worker-0"}, {"state", "pull", "tm/worker-0"}, {"state", "explain", "tm/worker-0"}, {"state", "backup", "tm/worker-0"},
 	} {
 		p.run(t, append(command, "-n", "no-such-namespace")...).want(t, 1, says)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,6 +28,7 @@ import (
 type configFlags struct {
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides clientcmd.ConfigOverrides
+	flags     *pflag.FlagSet // once they are added
 }
 
 func newConfigFlags() *configFlags {
@@ -39,6 +39,7 @@ func newConfigFlags() *configFlags {
 var shownFlags = []string{clientcmd.RecommendedConfigPathFlag, clientcmd.FlagContext, clientcmd.FlagNamespace}
 
 func (f *configFlags) addTo(flags *pflag.FlagSet) {
+	f.flags = flags
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ClusterOverrideFlags.APIServer.ShortName = "s"
 	names.AuthOverrideFlags.Username.LongName, names.AuthOverrideFlags.Password.LongName = "", "" // kubectl has them no more
@@ -65,7 +66,7 @@ func (f *configFlags) load() (config *rest.Config, namespace string, err error) 
 
 // cluster is one namespace of one cluster.
 type cluster struct {
-	me        string // what a person types to run this program
+	programs
 	namespace string
 	client    kubernetes.Interface
 	metadata  metadata.Interface
@@ -86,7 +87,7 @@ func (a *app) connect() (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choose a cluster: %w", err)
 	}
-	return &cluster{me: a.name, namespace: namespace, client: client, metadata: meta, Clients: launch.NewClients(client, namespace)}, nil
+	return &cluster{programs: a.programs(), namespace: namespace, client: client, metadata: meta, Clients: launch.NewClients(client, namespace)}, nil
 }
 
 func (c *cluster) chunks() chunks.API {
@@ -99,7 +100,6 @@ func (c *cluster) copies() backup.Store {
 
 // withAdvice adds the way out to errors of the cluster that have one. page has the rights that the command needs.
 func withAdvice(err error, page string) error {
-	var dial *url.Error
 	var refusal *statesrv.Refusal
 	switch {
 	case errors.As(err, &refusal) && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
@@ -112,14 +112,28 @@ func withAdvice(err error, page string) error {
 		return fmt.Errorf("%w (the rights that the command needs are in %s)", err, page)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%w (the cluster does not know you: look at kubectl auth whoami, and log in again)", err)
-	case errors.As(err, &dial) && unreachable(dial):
+	case silent(err) != nil:
 		return fmt.Errorf("%w (the cluster does not answer: look at --context, --kubeconfig and kubectl cluster-info)", err)
 	}
 	return err
 }
 
-func unreachable(err *url.Error) bool {
-	return errors.As(err.Err, new(*net.OpError)) || errors.As(err.Err, new(*net.DNSError)) || err.Timeout()
+// silent is why the cluster does not answer, or not in time, or not this person; nil for any other error.
+func silent(err error) error {
+	var request *url.Error
+	var answer *apierrors.StatusError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case errors.As(err, &request):
+		return request.Err
+	case !errors.As(err, &answer):
+		return nil
+	case apierrors.IsUnauthorized(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
+		return answer
+	}
+	return nil
 }
 
 // completeNamespace completes -n.

@@ -59,11 +59,14 @@ func (a *app) newCopiesCommand(name, short string, only func(backup.Set) bool) *
 				return err
 			}
 			sets, err := cl.copies().List(c.Context(), o)
+			if err == nil && len(sets) == 0 {
+				err = cl.namespaceExists(c.Context())
+			}
 			if err != nil {
 				return err
 			}
 			views := viewCopies(sets, only)
-			return a.print(out, views, func() error { return a.copyTable(out, views, name) })
+			return a.print(out, views, func() error { return a.copyTable(out, views, cl.none(c.Context(), o, len(sets), noCopy[name])) })
 		},
 	}
 	which.flags(c)
@@ -71,8 +74,9 @@ func (a *app) newCopiesCommand(name, short string, only func(backup.Set) bool) *
 	return c
 }
 
-func (a *app) copyTable(out *output, views []copyView, name string) error {
-	none := map[string]string{"backups": "No backup, and no rescue set.", "rescue": "No rescue set."}[name]
+var noCopy = map[string]string{"backups": "No backup, and no rescue set.", "rescue": "No rescue set."}
+
+func (a *app) copyTable(out *output, views []copyView, none string) error {
 	var rows [][]string
 	for _, v := range views {
 		rows = append(rows, []string{

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,12 +42,13 @@ type finding struct {
 
 // diagnose decides what is to be told, in the order in which it is to be dealt with.
 func (s observed) diagnose() []finding {
-	var dial *url.Error
-	if errors.As(s.stateErr, &dial) && unreachable(dial) {
-		return []finding{{Area: "cluster", Level: problem, Text: "it does not answer: " + dial.Err.Error(), Next: "kubectl cluster-info"}}
-	}
-	if s.namespaceErr != nil {
-		return []finding{{Area: "cluster", Level: problem, Text: s.namespaceErr.Error(), Next: "kubectl get namespace"}}
+	switch {
+	case apierrors.IsUnauthorized(s.silentErr):
+		return []finding{{Area: "cluster", Level: problem, Text: "it does not know you: " + s.silentErr.Error(), Next: s.kubectl + " auth whoami"}}
+	case s.silentErr != nil:
+		return []finding{{Area: "cluster", Level: problem, Text: "it does not answer: " + s.silentErr.Error(), Next: s.kubectl + " cluster-info"}}
+	case s.namespaceErr != nil:
+		return []finding{{Area: "cluster", Level: problem, Text: s.namespaceErr.Error(), Next: s.kubectl + " get namespace"}}
 	}
 	var all []finding
 	for _, area := range []struct {
@@ -79,10 +79,7 @@ func (s observed) unseen(err error) finding {
 	if err == nil {
 		return finding{}
 	}
-	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: "kubectl auth whoami"}
-	if errors.Is(err, errClusters) {
-		f.Next = s.command("doctor", "--cluster-name", "NAME")
-	}
+	f := finding{Level: problem, Text: "it cannot be looked at: " + err.Error(), Next: s.kubectl + " cluster-info"}
 	var status apierrors.APIStatus
 	if apierrors.IsForbidden(err) && errors.As(err, &status) && status.Status().Details != nil {
 		d := status.Status().Details
@@ -90,25 +87,25 @@ func (s observed) unseen(err error) finding {
 		if d.Group != "" {
 			resource += "." + d.Group
 		}
-		f.Next = fmt.Sprintf("kubectl auth can-i --list -n %s, and have the right on %s granted", s.object.Namespace, resource)
+		f.Next = fmt.Sprintf("%s auth can-i --list -n %s, and have the right on %s granted", s.kubectl, s.object.Namespace, resource)
 	}
 	return f
 }
 
 // command is one of this program's, for this object.
 func (s observed) command(words string, more ...string) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s -n %s %s", s.name, words, objectName(s.object), s.object.Namespace, strings.Join(more, " ")))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s -n %s %s", s.captf, words, objectName(s.object), s.object.Namespace, strings.Join(more, " ")))
 }
 
 // compare is the command that shows what a copy has that the state has not.
 func (s observed) compare(copyName string) string {
 	name := objectName(s.object)
-	return fmt.Sprintf("%s state diff %s %s@%s -n %s", s.name, name, name, copyName, s.object.Namespace)
+	return fmt.Sprintf("%s state diff %s %s@%s -n %s", s.captf, name, name, copyName, s.object.Namespace)
 }
 
 // explain is the command that shows what is in a copy.
 func (s observed) explain(copyName string) string {
-	return fmt.Sprintf("%s state explain %s@%s -n %s", s.name, objectName(s.object), copyName, s.object.Namespace)
+	return fmt.Sprintf("%s state explain %s@%s -n %s", s.captf, objectName(s.object), copyName, s.object.Namespace)
 }
 
 func (s observed) ofState() []finding {
@@ -121,7 +118,7 @@ func (s observed) ofState() []finding {
 		return []finding{{Level: fine, Text: fmt.Sprintf("encrypted by OpenTofu: serial %d, lineage %s; only its key tells more", v.Summary.Serial, v.Summary.Lineage)}}
 	case reason == state.NotFound:
 		return []finding{s.withoutState()}
-	case reason == state.Mislabelled:
+	case v.cure:
 		return []finding{{Level: problem, Text: v.Message, Next: v.Next}}
 	case v.unfilled && !launch.Applied(s.runs):
 		return []finding{{Level: note, Text: "there is no state yet: a first init was killed before it had written one; the next Job goes on from there"}}
@@ -155,7 +152,7 @@ func (s observed) restoreNewest() string {
 	if best, ok := s.newest(); ok {
 		return s.restore(best.Name)
 	}
-	return "there is no complete copy; see what is there: kubectl get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
+	return "there is no complete copy; see what is there: " + s.kubectl + " get secret -n " + s.object.Namespace + " -l tfstateSecretSuffix=" + naming.Suffix(s.object)
 }
 
 // newest is the newest complete copy. A serial does not tell: a restore may take it back.
@@ -169,7 +166,7 @@ func (s observed) newest() (backup.Set, bool) {
 }
 
 func (s observed) ofLock() []finding {
-	v := viewLock(s.object, s.lock, s.name)
+	v := viewLock(s.object, s.lock, s.programs)
 	text := fmt.Sprintf("%s: %s", v.Verdict, v.Why)
 	switch {
 	case s.lock.Lock.EmptyHolder:
@@ -180,11 +177,11 @@ func (s observed) ofLock() []finding {
 	text += fmt.Sprintf("; %s holds it for %s since %s, ID %s", table.OrDash(v.Who), table.OrDash(v.Operation), table.OrDash(table.Stamp(s.lock.Lock.Info.Created)), v.ID)
 	switch v.Verdict {
 	case lock.Alive:
-		return []finding{{Level: fine, Text: text, Next: fmt.Sprintf("kubectl logs -f -n %s %s", s.object.Namespace, v.Pod)}}
+		return []finding{{Level: fine, Text: text, Next: fmt.Sprintf("%s logs -f -n %s %s", s.kubectl, s.object.Namespace, v.Pod)}}
 	case lock.Stale:
 		return []finding{{Level: note, Text: text + "; the next Job releases it", Next: s.command("lock release")}}
 	}
-	return []finding{{Level: problem, Text: text, Next: "make sure that it is dead, then: " + s.command("lock release", "--foreign --id", v.ID)}}
+	return []finding{{Level: problem, Text: text, Next: "make sure that it is dead, then: " + s.command("lock release", "--foreign --id", shellQuote(v.ID))}}
 }
 
 func (s observed) ofLeases() []finding {
@@ -193,30 +190,35 @@ func (s observed) ofLeases() []finding {
 		f := finding{Level: fine, Text: fmt.Sprintf("%s lease of %s: %s", l.Kind, l.Owner, l.Why)}
 		if l.Status == lease.Live && l.Job != "" {
 			f.Text += "; job " + l.Job
-			f.Next = fmt.Sprintf("kubectl get job,pod -n %s -l batch.kubernetes.io/job-name=%s", s.object.Namespace, l.Job)
+			if l.Owner != objectName(s.object) {
+				f.Text += "; " + objectName(s.object) + " waits for it"
+			}
+			f.Next = fmt.Sprintf("%s get job,pod -n %s -l batch.kubernetes.io/job-name=%s", s.kubectl, s.object.Namespace, l.Job)
 		}
 		all = append(all, f)
 	}
 	if len(all) == 0 {
-		all = append(all, finding{Level: fine, Text: "none: nothing keeps a Job from being started"})
+		all = append(all, finding{Level: fine, Text: "none: " + noLease(s.object)})
 	}
 	return all
 }
 
 func (s observed) ofCopies() []finding {
 	var all []finding
-	complete := 0
+	complete, without := 0, "no backup"
 	for _, c := range s.copies {
 		switch {
 		case c.Origin == backup.Rescue:
 			all = append(all, s.ofRescue(c))
 		case c.Complete():
 			complete++
+		default:
+			without = "no backup that is complete"
 		}
 	}
 	f := finding{Level: fine, Text: fmt.Sprintf("%d complete %s", complete, plural("backup", complete))}
 	if complete == 0 && s.state.Summary != nil {
-		f = finding{Level: note, Text: "no backup", Next: s.command("state backup")}
+		f = finding{Level: note, Text: without, Next: s.command("state backup")}
 	}
 	return append(all, f)
 }
@@ -237,6 +239,6 @@ func (s observed) ofRescue(c backup.Set) finding {
 		return finding{Level: note, Text: fmt.Sprintf("%s, the state has %d: if it is in it, remove the set", text, in.Serial), Next: s.compare(c.Name)}
 	default:
 		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it; restore the set before anything else runs", text, in.Serial),
-			Next: s.restore(c.Name) + " (look first: " + s.compare(c.Name) + ")"}
+			Next: "look first: " + s.compare(c.Name) + "; then: " + s.restore(c.Name)}
 	}
 }

@@ -46,22 +46,22 @@ func (s observed) running(r launch.Run) finding {
 	for _, p := range r.Pods {
 		if p.Waiting != "" {
 			return finding{Level: problem, Text: fmt.Sprintf("%s does not start: pod %s: %s: %s", r.Name, p.Name, p.Waiting, p.Message),
-				Next: fmt.Sprintf("kubectl describe pod -n %s %s", namespace, p.Name)}
+				Next: fmt.Sprintf("%s describe pod -n %s %s", s.kubectl, namespace, p.Name)}
 		}
 	}
 	if len(r.Pods) == 0 {
-		return finding{Level: note, Text: r.Name + " has no pod", Next: fmt.Sprintf("kubectl describe job -n %s %s", namespace, r.Name)}
+		return finding{Level: note, Text: r.Name + " has no pod", Next: fmt.Sprintf("%s describe job -n %s %s", s.kubectl, namespace, r.Name)}
 	}
 	return finding{Level: fine, Text: r.Name + " runs", Next: s.logs(r)}
 }
 
 func (s observed) logs(r launch.Run) string {
-	return fmt.Sprintf("kubectl logs -n %s job/%s", s.object.Namespace, r.Name)
+	return fmt.Sprintf("%s logs -n %s job/%s", s.kubectl, s.object.Namespace, r.Name)
 }
 
 // outcome is the command that shows how a Job ended, whether or not its pod is there.
 func (s observed) outcome(r launch.Run) string {
-	return fmt.Sprintf("%s launch attach -n %s %s", s.name, s.object.Namespace, r.Name)
+	return fmt.Sprintf("%s launch attach -n %s %s", s.captf, s.object.Namespace, r.Name)
 }
 
 // ended tells of the last Job.
@@ -99,11 +99,11 @@ func (s observed) afterFailure(r launch.Run, o launch.Outcome) string {
 	case string(result.ReasonLocked):
 		return s.command("lock show")
 	case string(result.ReasonRBAC):
-		return "kubectl get rolebinding -n " + s.object.Namespace + " -o wide"
+		return s.kubectl + " get rolebinding -n " + s.object.Namespace + " -o wide"
 	case string(result.ReasonQuota):
-		return "kubectl describe quota -n " + s.object.Namespace
+		return s.kubectl + " describe quota -n " + s.object.Namespace
 	case launch.ReasonOOMKilled:
-		return fmt.Sprintf("kubectl describe job -n %s %s, and raise the memory limit", s.object.Namespace, r.Name)
+		return fmt.Sprintf("%s describe job -n %s %s, and raise the memory limit", s.kubectl, s.object.Namespace, r.Name)
 	}
 	return s.logs(r)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,9 @@ Nothing is changed. The exit code is 1 if a person is needed.`,
 				return err
 			}
 			v := a.examine(c.Context(), cl, o)
+			if err := c.Context().Err(); err != nil {
+				return fmt.Errorf("not all of %s was looked at: %w", v.Object, err)
+			}
 			if err := a.print(out, v, func() error { return a.doctorText(v) }); err != nil || v.Healthy {
 				return err
 			}
@@ -83,8 +87,9 @@ func viewJob(r launch.Run) jobView {
 // observed is what a diagnosis is made from. Each part was read, or has the error that it could not be.
 type observed struct {
 	object naming.Object
-	name   string // of the program, for commands
+	programs
 
+	silentErr    error // the cluster does not answer, or does not know who asks: nothing else was read
 	namespaceErr error // there is no such namespace
 
 	state     stateView
@@ -101,19 +106,9 @@ type observed struct {
 
 // examine reads everything live, the lock before the leases and Jobs that explain it, and changes nothing.
 func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorView {
-	o, unknown := cl.withCluster(ctx, o)
-	seen := observed{object: o, name: a.name, namespaceErr: cl.namespaceExists(ctx)}
-	if seen.state, seen.stateErr = cl.readState(ctx, o, unknown == nil); errors.Is(unknown, errClusters) {
-		seen.stateErr = unknown // it is read, and nothing tells whether a Job would find it
-	}
-	seen.lock, seen.lockErr = cl.checkLock(ctx, o)
-	if seen.leasesErr = unknown; unknown == nil { // the cluster's lease may be held
-		seen.leases, seen.leasesErr = cl.leasesOf(ctx, o, a.now())
-	}
-	seen.runs, seen.runsErr = cl.Look(ctx, o)
-	seen.copies, seen.copiesErr = cl.copies().List(ctx, o)
+	seen := a.observe(ctx, cl, o)
 	v := doctorView{
-		Object: objectName(o), Namespace: o.Namespace, Cluster: o.Cluster, Suffix: naming.Suffix(o),
+		Object: objectName(o), Namespace: o.Namespace, Cluster: seen.object.Cluster, Suffix: naming.Suffix(o),
 		Findings: seen.diagnose(), Healthy: true, Jobs: []jobView{},
 	}
 	for _, f := range v.Findings {
@@ -125,20 +120,44 @@ func (a *app) examine(ctx context.Context, cl *cluster, o naming.Object) doctorV
 	return v
 }
 
+// observe stops where the cluster does not answer: each further request might take a minute to fail as well.
+func (a *app) observe(ctx context.Context, cl *cluster, o naming.Object) observed {
+	o, unknown := cl.withCluster(ctx, o)
+	seen := observed{object: o, programs: cl.programs, silentErr: silent(unknown)}
+	if seen.silentErr != nil {
+		return seen
+	}
+	seen.state, seen.stateErr = cl.readState(ctx, o, unknown)
+	if seen.silentErr = silent(seen.stateErr); seen.silentErr != nil {
+		return seen
+	}
+	seen.namespaceErr = cl.namespaceExists(ctx)
+	seen.lock, seen.lockErr = cl.checkLock(ctx, o)
+	if seen.leasesErr = unknown; unknown == nil || errors.Is(unknown, errClusters) { // which the state tells of
+		seen.leases, seen.leasesErr = cl.leasesOf(ctx, o, a.now())
+	}
+	seen.runs, seen.runsErr = cl.Look(ctx, o)
+	seen.copies, seen.copiesErr = cl.copies().List(ctx, o)
+	return seen
+}
+
 // doctorText writes one screen.
 func (a *app) doctorText(v doctorView) error {
-	fmt.Fprintf(a.streams.Out, "%s in namespace %s, cluster %s, state %s\n\n", v.Object, v.Namespace, table.OrDash(v.Cluster), naming.StateSecret(v.Suffix, 0))
+	out := bufio.NewWriter(a.streams.Out) // keeps the first error
+	fmt.Fprintf(out, "%s in namespace %s, cluster %s, state %s\n\n", v.Object, v.Namespace, table.OrDash(v.Cluster), naming.StateSecret(v.Suffix, 0))
 	width := table.Width(a.streams.Out)
 	for _, f := range v.Findings {
-		fmt.Fprintf(a.streams.Out, "%-4s %-7s %s\n", f.Level.mark(), f.Area, table.Wrap(table.Printable(f.Text), 13, width))
+		fmt.Fprintf(out, "%-4s %-7s %s\n", f.Level.mark(), f.Area, table.Wrap(table.Printable(f.Text), 13, width))
 		if f.Next != "" {
-			fmt.Fprintf(a.streams.Out, "%12s -> %s\n", "", table.Printable(f.Next))
+			fmt.Fprintf(out, "%12s -> %s\n", "", table.Printable(f.Next))
 		}
 	}
-	if len(v.Jobs) == 0 {
-		return nil
+	if len(v.Jobs) > 0 {
+		fmt.Fprintln(out)
 	}
-	fmt.Fprintln(a.streams.Out)
+	if err := out.Flush(); err != nil || len(v.Jobs) == 0 {
+		return err
+	}
 	var rows [][]string
 	for _, j := range v.Jobs {
 		rows = append(rows, []string{j.Name, string(j.Op), strconv.Itoa(j.Attempt), duration.HumanDuration(a.now().Sub(j.CreatedAt)), j.outcome(), j.Reason})

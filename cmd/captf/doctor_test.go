@@ -147,8 +147,7 @@ func TestDoctorOfAStateThatCouldNotBeSaved(t *testing.T) {
 		{
 			Area: "copies", Level: problem,
 			Text: "rescue set " + set + " has serial 8, the state has only 7: what a run did is missing in it; restore the set before anything else runs",
-			Next: "captf launch restore tm/worker-0 -n " + c.Object.Namespace + " --image IMAGE -f ROOT --backup " + set +
-				" (look first: " + look + ")",
+			Next: "look first: " + look + "; then: captf launch restore tm/worker-0 -n " + c.Object.Namespace + " --image IMAGE -f ROOT --backup " + set,
 		},
 		{Area: "copies", Level: note, Text: "no backup", Next: "captf state backup tm/worker-0 -n " + c.Object.Namespace},
 	}
@@ -282,6 +281,19 @@ func kubectl(t *testing.T, command string) {
 	}
 }
 
+// A Secret that only has the labels of a chunk makes the state unreadable: the command takes them away.
+func TestDoctorOfAStranger(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	c.PutChunk(t, "a-secret-of-mine", []byte("x"))
+	e := p.run(t, "doctor", "tm/worker-0")
+	e.want(t, 1, "!!   state   StateInconsistent: secret a-secret-of-mine")
+	kubectl(t, e.next()[0])
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "ok   state   readable: serial 7")
+}
+
 // One command repairs all labels of all chunks, whatever they have lost.
 func TestLabelsAreRepairedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -340,8 +352,16 @@ func TestLeasesAreShown(t *testing.T) {
 	if len(views) != 2 || views[0].Kind != lease.KindRun || views[1].Kind != lease.KindCluster || views[0].Status != lease.Live {
 		t.Errorf("got %+v, want the machine's run lease and its cluster's", views)
 	}
+	// The one waits for the other, and each is told so.
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster lease of tc/prod", "; tm/worker-0 waits for it")
+	p.run(t, "doctor", "tc/prod").want(t, 0, "run lease of tm/worker-0", "; tc/prod waits for it")
+	p.run(t, "lease", "show", "tc/prod").want(t, 0, "run      tm/worker-0")
 	job := putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
 	p.run(t, "lease", "show", "worker-0").want(t, 0, job.Name, "Done", "its Job has finished")
+	if e := p.run(t, "lease", "show", "tc/prod"); strings.Contains(e.out, "tm/worker-0") {
+		t.Errorf("nothing waits for a Job that has finished:\n%s", e.out)
+	}
+	p.run(t, "lease", "show", "tm/none").want(t, 0, "unless it is in a cluster: none is named here")
 }
 
 func TestDoctorSaysWhatItMayNotSee(t *testing.T) {

@@ -83,6 +83,9 @@ func twoSources(c *cobra.Command, args []string) error {
 	if err := exactArgs(2, "two SOURCEs")(c, args); err != nil {
 		return err
 	}
+	if args[0] == "-" && args[1] == "-" {
+		return usagef("standard input is one state: - is for one of the two")
+	}
 	return cmp.Or(checkSource(args[0]), checkSource(args[1]))
 }
 

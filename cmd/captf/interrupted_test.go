@@ -13,7 +13,7 @@ import (
 
 // The pod of an interrupted Job is mostly gone, so its log is not what to look at; and only a controller tries again.
 func TestInterruptedJob(t *testing.T) {
-	s := observed{name: "captf", object: naming.Object{Kind: naming.Machine, Namespace: "n", Name: "worker-0"}}
+	s := observed{programs: programs{captf: "captf"}, object: naming.Object{Kind: naming.Machine, Namespace: "n", Name: "worker-0"}}
 	run := launch.Run{Name: "the-job", Finished: true, Outcome: &launch.Outcome{Verdict: launch.Interrupted}}
 	for uid, want := range map[string]string{"": "launch it again", "uid-1": "it is tried again"} {
 		run.Owner = corev1.ObjectReference{UID: types.UID(uid)}

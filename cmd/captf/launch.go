@@ -20,7 +20,7 @@ import (
 func (a *app) newLaunchCommand() *cobra.Command {
 	interrupts := make(chan os.Signal, 4)
 	c := cli.New(cli.Env{
-		Name: a.name, In: a.streams.In, Out: a.streams.Out, Err: a.streams.ErrOut,
+		Name: func() string { return a.programs().captf }, In: a.streams.In, Out: a.streams.Out, Err: a.streams.ErrOut,
 		Terminal:   isTerminal(a.streams.In) && isTerminal(a.streams.ErrOut),
 		Interrupts: interrupts, Kind: parseKind,
 		Connect: func() (kubernetes.Interface, string, error) {

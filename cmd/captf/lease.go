@@ -47,11 +47,14 @@ func (a *app) newLeaseShowCommand() *cobra.Command {
 			return which.args(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			views, err := a.showLeases(c.Context(), which, args)
+			cl, views, none, err := a.showLeases(c.Context(), which, args)
+			if err == nil && len(views) == 0 {
+				err = cl.namespaceExists(c.Context())
+			}
 			if err != nil {
 				return err
 			}
-			return a.print(out, views, func() error { return a.leaseTable(out, views) })
+			return a.print(out, views, func() error { return a.leaseTable(out, views, none) })
 		},
 	}
 	which.flags(c)
@@ -59,30 +62,40 @@ func (a *app) newLeaseShowCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) showLeases(ctx context.Context, which *objectFlags, args []string) ([]leaseView, error) {
+// showLeases returns the leases, and what to say if there is none.
+func (a *app) showLeases(ctx context.Context, which *objectFlags, args []string) (*cluster, []leaseView, string, error) {
 	if len(args) == 0 && which.suffix == "" {
 		cl, err := a.connect()
 		if err != nil {
-			return nil, err
+			return nil, nil, "", err
 		}
-		return cl.allLeases(ctx, a.now())
+		views, err := cl.allLeases(ctx, a.now())
+		return cl, views, "No lease: nothing keeps a Job from being started.", err
 	}
 	cl, o, err := a.objectInCluster(ctx, which, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
-	return cl.leasesOf(ctx, o, a.now())
+	views, err := cl.leasesOf(ctx, o, a.now())
+	return cl, views, cl.none(ctx, o, len(views), "No lease: "+noLease(o)+"."), err
 }
 
-func (a *app) leaseTable(out *output, views []leaseView) error {
+// noLease is what it means that there is no lease.
+func noLease(o naming.Object) string {
+	if o.Cluster == "" {
+		return "nothing keeps a Job from being started, unless it is in a cluster: none is named here (--cluster-name)"
+	}
+	return "nothing keeps a Job from being started"
+}
+
+func (a *app) leaseTable(out *output, views []leaseView, none string) error {
 	var rows [][]string
 	for _, v := range views {
 		rows = append(rows, []string{
 			v.Kind, v.Owner, v.Cluster, v.Op, string(v.Status), duration.HumanDuration(a.now().Sub(v.AcquiredAt)), v.Job, v.Why,
 		})
 	}
-	return a.list(out, []string{"LEASE", "OWNER", "CLUSTER", "OP", "STATUS", "AGE", "JOB", "WHY"}, rows,
-		"No lease: nothing keeps a Job from being started.")
+	return a.list(out, []string{"LEASE", "OWNER", "CLUSTER", "OP", "STATUS", "AGE", "JOB", "WHY"}, rows, none)
 }
 
 // allLeases judges every lease of the namespace.
@@ -105,7 +118,8 @@ func (cl *cluster) allLeases(ctx context.Context, now time.Time) ([]leaseView, e
 	return views, nil
 }
 
-// leasesOf judges the run lease of an object and the write lease of its cluster. One that does not exist is left out.
+// leasesOf judges what an object's Job may have to wait for: its run lease, the write lease of its cluster, and, for a
+// cluster, its machines that are being changed. One that does not exist is left out.
 func (cl *cluster) leasesOf(ctx context.Context, o naming.Object, now time.Time) ([]leaseView, error) {
 	names := []string{naming.RunLease(naming.Suffix(o))}
 	if o.Cluster != "" {
@@ -126,7 +140,37 @@ func (cl *cluster) leasesOf(ctx context.Context, o naming.Object, now time.Time)
 		}
 		views = append(views, v)
 	}
-	return views, nil
+	members, err := cl.busyMembers(ctx, o, now)
+	return append(views, members...), err
+}
+
+// busyMembers judges the run leases that a change of a cluster waits for.
+func (cl *cluster) busyMembers(ctx context.Context, o naming.Object, now time.Time) ([]leaseView, error) {
+	if o.Kind != naming.Cluster || o.Cluster == "" {
+		return nil, nil
+	}
+	selector, err := lease.Members(o)
+	if err != nil {
+		return nil, err
+	}
+	list, err := cl.client.CoordinationV1().Leases(cl.namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, fmt.Errorf("list leases of the machines of cluster %s: %w", o.Cluster, err)
+	}
+	var busy []leaseView
+	for i := range list.Items {
+		if !lease.FromLease(&list.Items[i]).Mutates() {
+			continue
+		}
+		v, err := cl.viewLease(ctx, &list.Items[i], now)
+		if err != nil {
+			return nil, err
+		}
+		if v.Status == lease.Live {
+			busy = append(busy, v)
+		}
+	}
+	return busy, nil
 }
 
 // viewLease reads the holder after the lease, and judges.

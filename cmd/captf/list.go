@@ -44,6 +44,9 @@ func (a *app) newStateListCommand() *cobra.Command {
 				cl.namespace = metav1.NamespaceAll
 			}
 			views, err := cl.list(c.Context(), out.wide())
+			if err == nil && len(views) == 0 {
+				err = cl.namespaceExists(c.Context())
+			}
 			if err != nil {
 				return err
 			}
@@ -91,7 +94,7 @@ func (cl *cluster) viewEntry(ctx context.Context, e *entry, read bool) (listView
 	}
 	v.Object = objectName(e.object)
 	if read && len(e.chunks) > 0 {
-		s, err := cl.readState(ctx, e.object, true)
+		s, err := cl.readState(ctx, e.object, nil)
 		v.State = &s
 		return v, err
 	}

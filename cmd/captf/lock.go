@@ -35,7 +35,7 @@ type lockView struct {
 	Next      string       `json:"next"`
 }
 
-func viewLock(o naming.Object, f lock.Finding, me string) lockView {
+func viewLock(o naming.Object, f lock.Finding, p programs) lockView {
 	v := lockView{
 		Object: objectName(o), Namespace: o.Namespace, Lease: naming.LockLease(naming.Suffix(o)), Verdict: f.Verdict,
 		ID: f.Lock.ID(), Who: f.Lock.Info.Who, Operation: f.Lock.Info.Operation, Version: f.Lock.Info.Version, Info: f.Lock.Info.Info,
@@ -48,7 +48,7 @@ func viewLock(o naming.Object, f lock.Finding, me string) lockView {
 		v.Created = &created
 	}
 	v.Why = whyVerdict(f)
-	v.Next = nextForLock(v, f.Lock.EmptyHolder, me)
+	v.Next = nextForLock(v, f.Lock.EmptyHolder, p)
 	return v
 }
 
@@ -75,19 +75,19 @@ func whyVerdict(f lock.Finding) string {
 }
 
 // nextForLock is what to do about a lock.
-func nextForLock(v lockView, emptyHolder bool, me string) string {
-	release := fmt.Sprintf("%s lock release %s -n %s", me, v.Object, v.Namespace)
+func nextForLock(v lockView, emptyHolder bool, p programs) string {
+	release := fmt.Sprintf("%s lock release %s -n %s", p.captf, v.Object, v.Namespace)
 	switch {
 	case emptyHolder:
 		return "repair it: " + release
 	case v.Verdict == lock.Free:
 		return "nothing"
 	case v.Verdict == lock.Alive:
-		return "wait for it, and follow it: kubectl logs -f -n " + v.Namespace + " " + v.Pod
+		return "wait for it, and follow it: " + p.kubectl + " logs -f -n " + v.Namespace + " " + v.Pod
 	case v.Verdict == lock.Stale:
 		return "nothing: the next Job releases it; or do it now: " + release
 	}
-	return fmt.Sprintf("ask %s; only when it is certain that this holder is dead: %s --foreign --id %s", unknownWhen(v.Who), release, v.ID)
+	return fmt.Sprintf("ask %s; only when it is certain that this holder is dead: %s --foreign --id %s", unknownWhen(v.Who), release, shellQuote(v.ID))
 }
 
 func unknownWhen(who string) string {
@@ -120,7 +120,7 @@ func (a *app) newLockShowCommand() *cobra.Command {
 			if err := cl.known(c.Context(), o, found); err != nil {
 				return err
 			}
-			v := viewLock(o, found, a.name)
+			v := viewLock(o, found, cl.programs)
 			return a.print(out, v, func() error { return a.fields(v.rows(a.now())) })
 		},
 	}

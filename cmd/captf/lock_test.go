@@ -143,7 +143,7 @@ func TestLockOfAKilledRun(t *testing.T) {
 		putPod(t, c, pod, nil, corev1.PodStatus{Phase: corev1.PodRunning})
 		heldBy(t, c, "runner@"+pod)
 		p.run(t, "lock", "show", name).want(t, 0, "verdict    Alive", "in phase Running", "kubectl logs -f")
-		p.run(t, "lock", "release", name, "--id", held.ID()).want(t, 1, "nothing proves")
+		p.run(t, "lock", "release", name, "--id", held.ID()).want(t, 1, "its holder lives: pod "+pod)
 		still(t, c, held)
 		background := kubetest.Shared(t).Clientset().CoreV1().Pods(c.Object.Namespace)
 		if err := background.Delete(t.Context(), pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {

@@ -70,6 +70,20 @@ func (cl *cluster) hint(ctx context.Context, o naming.Object) string {
 	return didYouMean(cl.likely(ctx, o))
 }
 
+// none is what to say of a list that has nothing of an object: it may be called otherwise.
+func (cl *cluster) none(ctx context.Context, o naming.Object, n int, text string) string {
+	if n > 0 {
+		return text
+	}
+	if there, err := cl.hasAny(ctx, o); there || err != nil {
+		return text
+	}
+	if hint := didYouMean(cl.likely(ctx, o)); hint != "" {
+		return fmt.Sprintf("%s There is nothing of %s: %s", text, objectName(o), hint)
+	}
+	return text
+}
+
 // errNoNamespace says that a namespace does not exist. Its lists are empty, as those of one that has nothing.
 var errNoNamespace = errors.New("does not exist: give -n, or --context for another cluster")
 

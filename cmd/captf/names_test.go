@@ -28,6 +28,9 @@ func TestUnknownObject(t *testing.T) {
 		p.run(t, "state", "show", name).want(t, 1, "StateNotFound", hint)
 		p.run(t, "state", "pull", name).want(t, 1, "StateNotFound", hint)
 		p.run(t, "state", "backup", name).want(t, 1, "StateNotFound", hint)
+		p.run(t, "lease", "show", name).want(t, 0, "No lease", hint)
+		p.run(t, "state", "backups", name).want(t, 0, "No backup", hint)
+		p.run(t, "state", "rescue", name).want(t, 0, "No rescue set", hint)
 		p.run(t, "doctor", name).want(t, 0, "no Job and no copy", "-> "+hint)
 	}
 	// A state that has lost its labels is still there.

@@ -173,7 +173,7 @@ func (cl *cluster) findName(ctx context.Context, name string) (naming.Object, er
 		if err := cl.namespaceExists(ctx); err != nil {
 			return naming.Object{}, err
 		}
-		return naming.Object{}, fmt.Errorf("nothing in namespace %s belongs to an object called %q: write KIND/NAME, or look at %s state ls", cl.namespace, name, cl.me)
+		return naming.Object{}, fmt.Errorf("nothing in namespace %s belongs to an object called %q: write KIND/NAME, or look at %s state ls", cl.namespace, name, cl.captf)
 	case 1:
 		return found[0], nil
 	}
@@ -209,7 +209,7 @@ func (cl *cluster) ownerless(ctx context.Context, suffix string) error {
 		return fmt.Errorf("nothing in namespace %s has the suffix %s: write KIND/NAME, or give -n", cl.namespace, suffix)
 	}
 	return fmt.Errorf("the state of suffix %s has no labels that name its owner, so that this program knows no Jobs of it: "+
-		"kubectl get lease -n %s %s -o yaml shows who holds its lock", suffix, cl.namespace, naming.LockLease(suffix))
+		"%s get lease -n %s %s -o yaml shows who holds its lock", suffix, cl.kubectl, cl.namespace, naming.LockLease(suffix))
 }
 
 // withCluster finds the object's cluster, where no flag gave it: the labels of its Jobs are what the library wrote, so

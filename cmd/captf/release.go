@@ -58,7 +58,7 @@ func (a *app) release(ctx context.Context, cl *cluster, o naming.Object, may per
 	if err := cl.known(ctx, o, found); err != nil {
 		return err
 	}
-	v := viewLock(o, found, a.name)
+	v := viewLock(o, found, cl.programs)
 	if err := allowed(found, may); err != nil {
 		_ = table.Write(a.streams.ErrOut, nil, v.rows(a.now())) // the error follows
 		return fmt.Errorf("release the lock of %s: %w", v.Object, err)
@@ -78,6 +78,7 @@ func (a *app) release(ctx context.Context, cl *cluster, o naming.Object, may per
 
 var (
 	errOtherID = errors.New("it is held under another ID than --id")
+	errAlive   = errors.New("its holder lives")
 	errNotDead = errors.New("nothing proves that its holder is dead: it is not released without --foreign and --id")
 )
 
@@ -90,6 +91,9 @@ func allowed(f lock.Finding, may permission) error {
 		return errOtherID
 	case f.Verdict == lock.Stale, may.foreign && may.id != "":
 		return nil
+	}
+	if f.Verdict == lock.Alive {
+		return fmt.Errorf("%w: pod %s holds it and has not ended: wait for it, or delete it", errAlive, f.Lock.Info.Host())
 	}
 	return errNotDead
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type stateView struct {
 
 	Summary *summaryView `json:"state,omitempty"` // nil when it cannot be read
 
+	cure     bool // Next repairs it
 	unfilled bool // there is only a Secret that a first init was to fill
 }
 
@@ -66,9 +68,9 @@ type outputView struct {
 	Sensitive bool   `json:"sensitive"`
 }
 
-// readState reads the state, and judges it as a controller does that knows of no Job; its labels only if the cluster of
-// the object is known. Only an error that is none of the state's is returned.
-func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown bool) (stateView, error) {
+// readState reads the state, and judges it as a controller does that knows of no Job. unknown is why the cluster of the
+// object is not known, nil if it is. Only an error that is none of the state's is returned.
+func (cl *cluster) readState(ctx context.Context, o naming.Object, unknown error) (stateView, error) {
 	v := stateView{Object: objectName(o), Namespace: o.Namespace, Cluster: o.Cluster, Suffix: naming.Suffix(o)}
 	set, err := cl.chunks().Gather(ctx, o)
 	if err != nil {
@@ -76,10 +78,8 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown 
 	}
 	sum, err := set.Read(false)
 	encrypted := errors.Is(err, state.Encrypted)
-	if (err == nil || encrypted) && clusterKnown {
-		if wrong := set.CheckLabels(); wrong != nil {
-			err = wrong
-		}
+	if err == nil || encrypted {
+		err = cmp.Or(checkLabels(set, unknown), err)
 	}
 	if v.unfilled = set.Unfilled(); v.unfilled || errors.Is(err, state.NotFound) {
 		if missing := cl.copies().CheckMissing(ctx, o); errors.Is(missing, state.Lost) {
@@ -88,7 +88,7 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown 
 			return v, missing
 		}
 	}
-	v.Next = cl.nextForState(ctx, set, err)
+	v.Next, v.cure = cl.nextForState(ctx, set, err)
 	condition := state.Readable(err)
 	v.Readable, v.Reason, v.Message = condition.Status, condition.Reason, condition.Message
 	if sum != nil {
@@ -97,22 +97,53 @@ func (cl *cluster) readState(ctx context.Context, o naming.Object, clusterKnown 
 	return v, nil
 }
 
-// nextForState is what to do about a state that cannot be read.
-func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error) string {
-	switch reason := state.ReasonOf(err); reason {
-	case "", state.Encrypted:
-		return ""
-	case state.Mislabelled:
-		return cl.relabel(ctx, set)
-	case state.NotFound:
-		return cl.hint(ctx, set.Object)
+// checkLabels is the guard against labels by which no Job would find the state. Those that name several clusters are
+// wrong, whichever is right; where the cluster is not known for another reason, nothing is.
+func checkLabels(set *chunks.Set, unknown error) error {
+	switch {
+	case unknown == nil:
+		return set.CheckLabels()
+	case errors.Is(unknown, errClusters):
+		return &state.Error{Reason: state.Mislabelled, Err: unknown}
 	}
-	return fmt.Sprintf("%s doctor %s -n %s", cl.me, objectName(set.Object), set.Object.Namespace)
+	return nil
+}
+
+// nextForState is what to do about a state that cannot be read, and whether that repairs it.
+func (cl *cluster) nextForState(ctx context.Context, set *chunks.Set, err error) (next string, cure bool) {
+	o := set.Object
+	doctor := fmt.Sprintf("%s doctor %s -n %s", cl.captf, objectName(o), o.Namespace)
+	switch reason := state.ReasonOf(err); {
+	case reason == "", reason == state.Encrypted:
+		return "", false
+	case errors.Is(err, errClusters):
+		return doctor + " --cluster-name NAME", true
+	case reason == state.Mislabelled:
+		return cl.relabel(ctx, set, doctor), true
+	case reason == state.NotFound:
+		return cl.hint(ctx, o), false
+	}
+	if stranger := strangerOf(o, err); stranger != "" {
+		return fmt.Sprintf("%s label secret -n %s %s %s-", cl.kubectl, o.Namespace, stranger, naming.LabelStateSuffix), true
+	}
+	return doctor, false
+}
+
+// strangerOf is the Secret that an error is about, if it has the labels of a state and is not called like a chunk of it.
+func strangerOf(o naming.Object, err error) string {
+	e := (*state.Error)(nil)
+	if !errors.As(err, &e) || e.Reason != state.Inconsistent || e.Secret == "" {
+		return ""
+	}
+	if _, chunk := naming.StatePart(naming.Suffix(o), e.Secret); chunk {
+		return ""
+	}
+	return e.Secret
 }
 
 // relabel is the one command that gives all Secrets of a state the labels that a runtime looks for. Where nothing tells
 // the cluster any more it is to be given first: an empty one would hide the state for good.
-func (cl *cluster) relabel(ctx context.Context, set *chunks.Set) string {
+func (cl *cluster) relabel(ctx context.Context, set *chunks.Set, doctor string) string {
 	wrong, err := set.Mislabelled()
 	if err != nil {
 		return "" // it was gathered, so it is valid
@@ -124,12 +155,12 @@ func (cl *cluster) relabel(ctx context.Context, set *chunks.Set) string {
 		maps.Copy(labels, m.Want)
 	}
 	if name, lost := labels[naming.LabelCluster]; lost && name == "" && !cl.outside(ctx, set.Object) {
-		return fmt.Sprintf("%s doctor %s -n %s --cluster-name NAME", cl.me, objectName(set.Object), set.Object.Namespace)
+		return doctor + " --cluster-name NAME"
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		words = append(words, key+"="+labels[key])
 	}
-	return fmt.Sprintf("kubectl label secret --overwrite -n %s %s", set.Object.Namespace, strings.Join(words, " "))
+	return fmt.Sprintf("%s label secret --overwrite -n %s %s", cl.kubectl, set.Object.Namespace, strings.Join(words, " "))
 }
 
 // outside reports whether labels say that an object is outside any cluster.
@@ -161,11 +192,15 @@ func (a *app) newStateShowCommand() *cobra.Command {
 for none. One that OpenTofu encrypted is as it should be: 0.`,
 		Args: which.args, ValidArgsFunction: a.completeObject,
 		RunE: func(c *cobra.Command, args []string) error {
-			cl, o, err := a.objectInCluster(c.Context(), which, args)
+			cl, o, err := a.object(c.Context(), which, args)
 			if err != nil {
 				return err
 			}
-			v, err := cl.readState(c.Context(), o, true)
+			o, unknown := cl.withCluster(c.Context(), o)
+			if unknown != nil && !errors.Is(unknown, errClusters) {
+				return unknown
+			}
+			v, err := cl.readState(c.Context(), o, unknown)
 			if err != nil {
 				return err
 			}

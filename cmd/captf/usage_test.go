@@ -44,6 +44,7 @@ func TestUsage(t *testing.T) {
 		{"state ls -o csv", 2, `-o "csv": want one of json, yaml, wide`},
 		{"state ls tm/a", 2, "want no argument"},
 		{"state diff tm/a", 2, "want two SOURCEs, and got 1 arguments"},
+		{"state diff - -", 2, "standard input is one state"},
 		{"lock show tm/a", 1, "/.kube/config: give --kubeconfig, or set KUBECONFIG"},
 		{"lock show tm/a --kubeconfig /does/not/exist", 1, "/does/not/exist"},
 		{"lock show tm/a --server https://127.0.0.1:1", 1, "connection refused (the cluster does not answer: look at --context"},

@@ -63,7 +63,7 @@ func (l *launcher) begin(t *testing.T, op string, more ...string) *launched {
 	t.Helper()
 	done := &launched{code: make(chan int, 1)}
 	c := cli.New(cli.Env{
-		Name: "captf", In: strings.NewReader("stop\n"), Out: &done.out, Err: &done.log, Terminal: true, Interrupts: l.interrupts,
+		Name: func() string { return "captf" }, In: strings.NewReader("stop\n"), Out: &done.out, Err: &done.log, Terminal: true, Interrupts: l.interrupts,
 		Connect: func() (kubernetes.Interface, string, error) { return l.client, l.object.Namespace, nil },
 		Kind:    func(string) (naming.Kind, bool) { return naming.Cluster, true },
 		Poll:    500 * time.Millisecond,

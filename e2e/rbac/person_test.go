@@ -51,7 +51,7 @@ func (p *person) launch(t *testing.T) (job batchv1.Job) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "main.tf.json"), []byte("{}"), 0o600))
 	c := cli.New(cli.Env{
-		Name: "captf", In: strings.NewReader("stop\n"), Out: &p.screen, Err: &p.screen, Terminal: true, Interrupts: p.interrupts,
+		Name: func() string { return "captf" }, In: strings.NewReader("stop\n"), Out: &p.screen, Err: &p.screen, Terminal: true, Interrupts: p.interrupts,
 		Connect: func() (kubernetes.Interface, string, error) { return p.own, p.namespace, nil },
 		Kind:    func(string) (naming.Kind, bool) { return naming.Cluster, true },
 		Poll:    10 * time.Millisecond,

@@ -148,12 +148,10 @@ func (g Gate) waitForCluster(ctx context.Context, c Claim) (Admission, error) {
 
 // liveMembers lists the Jobs of the cluster's machines and pools that change something.
 func (g Gate) liveMembers(ctx context.Context, c Claim) ([]string, error) {
-	labels, err := naming.Labels(c.Object)
+	selector, err := Members(c.Object)
 	if err != nil {
 		return nil, err
 	}
-	selector := fmt.Sprintf("%s=%s,%s=%s,%s!=%s",
-		LabelKind, KindRun, naming.LabelCluster, labels[naming.LabelCluster], naming.LabelOwnerKind, naming.Cluster)
 	list, err := g.Leases.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, fmt.Errorf("list leases of the machines of cluster %s: %w", c.Object.Cluster, err)
@@ -161,7 +159,7 @@ func (g Gate) liveMembers(ctx context.Context, c Claim) ([]string, error) {
 	var jobs []string
 	for i := range list.Items {
 		r := FromLease(&list.Items[i])
-		if !mutates(r.Op) {
+		if !r.Mutates() {
 			continue
 		}
 		status, err := g.status(ctx, r)
@@ -173,6 +171,17 @@ func (g Gate) liveMembers(ctx context.Context, c Claim) ([]string, error) {
 		}
 	}
 	return jobs, nil
+}
+
+// Members is the label selector of the run leases of a cluster's machines and pools. An error is that of
+// [naming.Object.Validate].
+func Members(cluster naming.Object) (selector string, err error) {
+	labels, err := naming.Labels(cluster)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s=%s,%s=%s,%s!=%s",
+		LabelKind, KindRun, naming.LabelCluster, labels[naming.LabelCluster], naming.LabelOwnerKind, naming.Cluster), nil
 }
 
 // admission is the answer when this lease decides; more are those that were taken after it.

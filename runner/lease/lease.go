@@ -75,6 +75,10 @@ type Record struct {
 	Backstop   time.Duration
 }
 
+// Mutates reports whether the lease is for an operation that changes resources: a cluster's Job waits for it. One that
+// is not known does.
+func (r Record) Mutates() bool { return mutates(r.Op) }
+
 // FromLease reads a lease. What is missing gets the value that keeps the lease longest.
 func FromLease(l *coordinationv1.Lease) Record {
 	r := Record{

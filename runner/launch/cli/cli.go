@@ -22,8 +22,8 @@ import (
 
 // Env is what the commands get from the program.
 type Env struct {
-	// Name is what a person types: captf, or kubectl captf.
-	Name     string
+	// Name is what a person types: captf, or kubectl captf, with the flags that choose a cluster.
+	Name     func() string
 	In       io.Reader
 	Out, Err io.Writer
 	// Terminal says that a person can be asked on In and Err.

@@ -47,7 +47,7 @@ func setUp(t *testing.T) *terminal {
 	term.keyboard = keyboard
 	t.Cleanup(func() { _ = keyboard.Close() })
 	term.env = Env{
-		Name: "captf", In: keys, Interrupts: term.interrupts, Poll: 10 * time.Millisecond,
+		Name: func() string { return "captf" }, In: keys, Interrupts: term.interrupts, Poll: 10 * time.Millisecond,
 		Connect: func() (kubernetes.Interface, string, error) { return term.client, term.namespace, nil },
 		Kind: func(s string) (naming.Kind, bool) {
 			kind, ok := map[string]naming.Kind{"tc": naming.Cluster, "tm": naming.Machine}[s]

@@ -152,7 +152,7 @@ func (f *follower) created(r launch.Report, last *launch.Run) (done bool) {
 // refuse ends the command. last is not nil when it is only the removal of the state that is refused.
 func (f *follower) refuse(ctx context.Context, d launch.Decision, last *launch.Run) error {
 	if last != nil && f.attached {
-		f.say("the state is left: %s launch destroy looks into it again, and removes it", f.Name)
+		f.say("the state is left: %s launch destroy looks into it again, and removes it", f.Name())
 		return f.finish(ctx, *last)
 	}
 	if last != nil {
@@ -182,7 +182,7 @@ func refusal(reason string) int {
 func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
 	if !f.mine(run) {
 		f.once("waiting for the end of job %s: %s; %s launch attach %s -n %s follows it, and stops it after Ctrl-C",
-			run.Name, message, f.Name, run.Name, f.object.Identity().Namespace)
+			run.Name, message, f.Name(), run.Name, f.object.Identity().Namespace)
 	} else {
 		f.job = run.Name
 		if f.log.follow(ctx, run) {
@@ -250,7 +250,7 @@ func (f *follower) interrupted(ctx context.Context) (bool, error) {
 	if f.Terminal && f.ask() {
 		return false, f.stopJob(ctx)
 	}
-	f.say("job %s goes on: %s launch attach %s -n %s follows it again", f.job, f.Name, f.job, f.object.Identity().Namespace)
+	f.say("job %s goes on: %s launch attach %s -n %s follows it again", f.job, f.Name(), f.job, f.object.Identity().Namespace)
 	return true, Exit{Code: result.ExitRetry}
 }
 
