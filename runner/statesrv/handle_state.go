@@ -100,7 +100,7 @@ func (h *handler) restore(w http.ResponseWriter, r request) error {
 	query := r.URL.Query()
 	number, err := strconv.Atoi(query.Get("version"))
 	if err != nil {
-		return badRequest("?version= is not a number")
+		return h.refused(r, ActionRestore, badRequest("?version= is not a number"))
 	}
 	v, err := h.states.Restore(r.Context(), r.name, RestoreRequest{
 		Version: number, ID: r.lockID(), Who: query.Get("who"), By: r.by,

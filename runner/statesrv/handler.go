@@ -67,25 +67,25 @@ func (h *handler) routes() *http.ServeMux {
 	const state, lock = "/states/{name}", "/states/{name}/lock"
 	read, write := h.reading, h.writing
 	mux.HandleFunc("GET "+state, read(h.get))
-	mux.HandleFunc("POST "+state, write(h.post))
-	mux.HandleFunc("PUT "+state, write(h.post))
-	mux.HandleFunc("DELETE "+state, write(h.delete))
-	mux.HandleFunc("LOCK "+state, write(h.lock))
-	mux.HandleFunc("UNLOCK "+state, write(h.unlock))
+	mux.HandleFunc("POST "+state, write(ActionWrite, h.post))
+	mux.HandleFunc("PUT "+state, write(ActionWrite, h.post))
+	mux.HandleFunc("DELETE "+state, write(ActionDelete, h.delete))
+	mux.HandleFunc("LOCK "+state, write(ActionLock, h.lock))
+	mux.HandleFunc("UNLOCK "+state, write(ActionUnlock, h.unlock))
 
 	mux.HandleFunc("GET "+lock, read(h.holder))
 	for _, method := range []string{"LOCK ", "POST ", "PUT "} {
-		mux.HandleFunc(method+lock, write(h.lock))
+		mux.HandleFunc(method+lock, write(ActionLock, h.lock))
 	}
 	for _, method := range []string{"UNLOCK ", "DELETE "} {
-		mux.HandleFunc(method+lock, write(h.unlock))
+		mux.HandleFunc(method+lock, write(ActionUnlock, h.unlock))
 	}
 
 	mux.HandleFunc("GET "+state+"/versions", read(h.versions))
 	mux.HandleFunc("GET "+state+"/versions/{number}", read(h.version))
 	mux.HandleFunc("GET "+state+"/events", read(h.events))
 	mux.HandleFunc("GET "+state+"/status", read(h.status))
-	mux.HandleFunc("POST "+state+"/restore", write(h.restore))
+	mux.HandleFunc("POST "+state+"/restore", write(ActionRestore, h.restore))
 	mux.HandleFunc("GET /states", h.list)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", h.ready)
@@ -103,11 +103,13 @@ func (r request) lockID() string { return r.URL.Query().Get("ID") }
 
 type action func(w http.ResponseWriter, r request) error
 
-func (h *handler) reading(do action) http.HandlerFunc { return h.authorized(false, do) }
-func (h *handler) writing(do action) http.HandlerFunc { return h.authorized(true, do) }
+func (h *handler) reading(do action) http.HandlerFunc { return h.authorized("", do) }
 
-// authorized lets a request through to its action, and answers the action's error.
-func (h *handler) authorized(write bool, do action) http.HandlerFunc {
+func (h *handler) writing(what Action, do action) http.HandlerFunc { return h.authorized(what, do) }
+
+// authorized lets a request through to its action, and answers the action's error. what is "" for one that changes
+// nothing.
+func (h *handler) authorized(what Action, do action) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := h.auth.Authenticate(r)
 		if err != nil {
@@ -120,11 +122,12 @@ func (h *handler) authorized(write bool, do action) http.HandlerFunc {
 			h.fail(w, r, err)
 			return
 		}
-		if !who.may(name, write) {
-			h.fail(w, r, &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("user %q may not do this to state %s", who.Name, name)})
+		by := CallerOf(r, who)
+		if !who.may(name, what != "") {
+			h.fail(w, r, h.states.Forbid(r.Context(), name, what, by))
 			return
 		}
-		if err := do(w, request{r, name, CallerOf(r, who)}); err != nil {
+		if err := do(w, request{r, name, by}); err != nil {
 			h.fail(w, r, err)
 		}
 	}

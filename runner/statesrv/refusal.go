@@ -1,6 +1,7 @@
 package statesrv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,6 +40,20 @@ func conflict(format string, args ...any) *Refusal {
 
 func notFound(format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusNotFound, Message: fmt.Sprintf(format, args...)}
+}
+
+// Forbid returns the refusal of what a caller may not do to a state (403). An attempt to change a state that there is
+// becomes an event of it; what is "" for one to read. Names that are no states get no log: whoever may do nothing could
+// fill the store with them.
+func (s *States) Forbid(ctx context.Context, name string, what Action, by Caller) *Refusal {
+	r := &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("user %q may not do this to state %s", by.User, name)}
+	if what == "" {
+		return r
+	}
+	if _, rev, err := s.loadRecord(ctx, name); err == nil && rev != "" {
+		s.recordRefusal(ctx, name, s.newEvent(what, by), r)
+	}
+	return r
 }
 
 // heldBy adds the holder to a refusal.

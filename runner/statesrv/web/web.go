@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"log/slog"
@@ -61,19 +60,19 @@ type pages struct {
 func (p *pages) routes() http.Handler {
 	mux := http.NewServeMux()
 	const state = Path + "states/{name}"
-	mux.HandleFunc("GET /{$}", p.page("", false, p.list))
-	mux.HandleFunc("GET "+state, p.page("name", false, p.state))
-	mux.HandleFunc("GET "+state+"/diff", p.page("name", false, p.diff))
+	mux.HandleFunc("GET /{$}", p.page("", "", p.list))
+	mux.HandleFunc("GET "+state, p.page("name", "", p.state))
+	mux.HandleFunc("GET "+state+"/diff", p.page("name", "", p.diff))
 	if p.opts.Admin {
-		mux.HandleFunc("POST "+state+"/unlock", sameOrigin(p.page("name", true, p.unlock)))
-		mux.HandleFunc("POST "+state+"/restore", sameOrigin(p.page("name", true, p.restore)))
+		mux.HandleFunc("POST "+state+"/unlock", sameOrigin(p.page("name", statesrv.ActionForceUnlock, p.unlock)))
+		mux.HandleFunc("POST "+state+"/restore", sameOrigin(p.page("name", statesrv.ActionRestore, p.restore)))
 	}
 	files, err := fs.Sub(assets, "assets/static")
 	if err != nil {
 		panic(err) // a constant path of an embedded tree
 	}
 	static := http.StripPrefix(Path+"static/", http.FileServerFS(files))
-	mux.Handle("GET "+Path+"static/", p.page("", false, func(w http.ResponseWriter, r request) error {
+	mux.Handle("GET "+Path+"static/", p.page("", "", func(w http.ResponseWriter, r request) error {
 		static.ServeHTTP(w, r.Request)
 		return nil
 	}))
@@ -91,8 +90,9 @@ func (r request) may(state string, write bool) bool {
 	return r.who.May == nil || r.who.May(state, write)
 }
 
-// page lets an authenticated request through that may do it, and answers its error.
-func (p *pages) page(nameValue string, write bool, do func(http.ResponseWriter, request) error) http.HandlerFunc {
+// page lets an authenticated request through that may do it, and answers its error. what is "" for one that changes
+// nothing.
+func (p *pages) page(nameValue string, what statesrv.Action, do func(http.ResponseWriter, request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := p.opts.Auth.Authenticate(r)
 		if err != nil {
@@ -107,9 +107,8 @@ func (p *pages) page(nameValue string, write bool, do func(http.ResponseWriter, 
 		statesrv.Identify(r, who.Name, req.name)
 		switch {
 		case err != nil:
-		case req.name != "" && !req.may(req.name, write):
-			err = &statesrv.Refusal{Status: http.StatusForbidden,
-				Message: fmt.Sprintf("user %q may not do this to state %s", who.Name, req.name)}
+		case req.name != "" && !req.may(req.name, what != ""):
+			err = p.states.Forbid(r.Context(), req.name, what, statesrv.CallerOf(r, who))
 		default:
 			err = do(w, req)
 		}

@@ -163,8 +163,22 @@ func TestChanging(t *testing.T) {
 			if err != nil || (held == nil) != (c.status == 303) {
 				t.Errorf("the lock is %v, %v", held, err)
 			}
+			if want := strings.Contains(c.name, "user"); p.forbidden("prod") != want {
+				t.Errorf("an event tells of a user who may not: %v, want %v", !want, want)
+			}
 		})
 	}
+}
+
+// forbidden reports whether an event tells of a user who tried what that user may not.
+func (p page) forbidden(name string) bool {
+	p.t.Helper()
+	events, err := p.states.LastEvents(p.t.Context(), name, 1)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	last := events.Events[0]
+	return last.Action == statesrv.ActionForceUnlock && last.Status == http.StatusForbidden && last.By.User != ""
 }
 
 // TestRestoring: the typed ID is that of the version's content.
