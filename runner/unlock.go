@@ -34,12 +34,7 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	defer cancel()
 	unlock, err := r.keeper.Release(releasing, r.opts.ForceUnlock)
 	if err != nil {
-		f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock,
-			err: fmt.Errorf("release lock %s of a state that does not exist: %w", r.opts.ForceUnlock, err)}
-		if apierrors.IsForbidden(err) {
-			f.reason = result.ReasonRBAC
-		}
-		return f
+		return r.notReleased(fmt.Errorf("release lock %s of a state that does not exist: %w", r.opts.ForceUnlock, err))
 	}
 	r.setUnlock(unlock)
 	return nil
@@ -96,10 +91,22 @@ func (r *run) releaseByServer(ctx context.Context) error {
 	defer cancel()
 	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
 	if err != nil {
-		return &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
+		return r.notReleased(err)
 	}
 	r.setUnlock(unlock)
 	return nil
+}
+
+// notReleased is the failure of a release by the runner itself.
+func (r *run) notReleased(err error) error {
+	if r.stop.Cause() != nil {
+		return interrupted(r.stop, stepForceUnlock, "the release was interrupted")
+	}
+	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
+	if apierrors.IsForbidden(err) {
+		f.reason = result.ReasonRBAC
+	}
+	return f
 }
 
 // judge says, where the lock can be looked at, what a force-unlock would find: Released means that

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -73,12 +74,15 @@ func faultNamed(name string) fault {
 	panic("no fault " + name)
 }
 
+// seen are the words of a runner that has seen a signal. One that ends at once may not get to the first.
+var seen = regexp.MustCompile("asked to stop|signal received")
+
 // stop sends a signal and waits until the runner has seen it.
 func (tr *trial) stop(pid int, s syscall.Signal) {
 	if err := unix.Kill(pid, s); err != nil {
 		tr.t.Fatal(err)
 	}
-	if !await(10*time.Second, func() bool { return strings.Contains(tr.job.log(), "asked to stop") }) {
+	if !await(10*time.Second, func() bool { return seen.MatchString(tr.job.log()) }) {
 		tr.t.Fatalf("the runner has not seen the signal:\n%s", tr.job.log())
 	}
 }
