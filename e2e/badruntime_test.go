@@ -67,7 +67,7 @@ esac`
 		noRuntime("crashes at once", `kill -SEGV $$`, "segmentation fault"),
 		dies("is killed at once", `kill -KILL $$`, result.ReasonKilled, "init", "killed", "memory"),
 		dies("is killed in apply", strings.Replace(inApply, "SIGNAL", "KILL", 1), result.ReasonKilled, "init apply", "killed", "memory"),
-		dies("crashes in apply", strings.Replace(inApply, "SIGNAL", "SEGV", 1), result.ReasonCrashed, "init apply", "segmentation fault"),
+		dies("crashes in apply", strings.Replace(inApply, "SIGNAL", "SEGV", 1), result.ReasonCrashed, "init apply", "SIGSEGV"),
 	)
 }
 
