@@ -70,19 +70,24 @@ func onFullDisk(name string, says ...string) bad {
 	return b
 }
 
-// The disk fills up while the runtime works: init cannot keep what it found, and the result tells.
-func TestFullDiskInInit(t *testing.T) {
-	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
-		f := newFixture(t, runtime, newHTTP)
-		smallDisk(t, filepath.Join(f.dir, "disk"))
-		f.stub(t, `[ "$1" = version ] || dd if=/dev/zero of=../filler bs=4k 2>/dev/null
+// The disk fills up while the runtime works: init cannot keep what it found, or the plan cannot be read, and the result
+// tells.
+func TestFullDiskInStep(t *testing.T) {
+	for step, command := range map[string]string{"init": "init", "show-json": "show"} {
+		t.Run(step, func(t *testing.T) {
+			eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+				f := newFixture(t, runtime, newHTTP)
+				smallDisk(t, filepath.Join(f.dir, "disk"))
+				f.stub(t, `[ "$1" != `+command+` ] || dd if=/dev/zero of=../filler bs=4k 2>/dev/null
 exec "$REAL" "$@"`)
-		o := f.must(t, result.ExitFailed, "apply", "--lock-timeout", "0", "--workdir", filepath.Join(f.dir, "disk"))
-		if e := o.result.Error; e == nil || e.Step != "init" || e.Reason != result.ReasonDisk || !strings.Contains(e.Tail, "no space left on device") {
-			t.Errorf("error = %+v, want init to have no space left\n%s", e, o)
-		}
-		if state := f.backend.state(t); state != nil {
-			t.Errorf("a state was written: %s", state)
-		}
-	})
+				o := f.must(t, result.ExitFailed, "apply", "--guard-deletes", "--lock-timeout", "0", "--workdir", filepath.Join(f.dir, "disk"))
+				if e := o.result.Error; e == nil || e.Step != step || e.Reason != result.ReasonDisk || !strings.Contains(e.Tail, "no space left on device") {
+					t.Errorf("error = %+v, want %s to have no space left\n%s", e, step, o)
+				}
+				if state := f.backend.state(t); state != nil {
+					t.Errorf("a state was written: %s", state)
+				}
+			})
+		})
+	}
 }

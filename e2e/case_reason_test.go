@@ -167,3 +167,31 @@ func TestRobbedOnServer(t *testing.T) {
 		})
 	}
 }
+
+// TestKilledHelper kills the processes that only read a plan or release a lock, as the kernel does when memory is short:
+// the result says so of them, too.
+func TestKilledHelper(t *testing.T) {
+	t.Parallel()
+	for step, row := range map[string]struct {
+		command string
+		flags   []string
+	}{
+		"show-json":    {"show", []string{"--guard-deletes"}},
+		"force-unlock": {"force-unlock", []string{"--force-unlock", staleID}},
+	} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tools.Runtimes(t)[0], newHTTP)
+			f.stub(t, `[ "$1" = `+row.command+` ] && kill -9 $$
+exec "$REAL" "$@"
+`)
+			o := f.must(t, result.ExitFailed, "apply", row.flags...)
+			if e := o.result.Error; e.Kind != result.KindStep || e.Reason != result.ReasonKilled || e.Step != step {
+				t.Errorf("error = %+v, want killed in %s\n%s", e, step, o)
+			}
+			if s := o.result.Steps[len(o.result.Steps)-1]; s.Name != step || s.Exit != 137 || s.Signal != "SIGKILL" || s.MaxRSSKiB == 0 {
+				t.Errorf("last step = %+v, want %s, killed", s, step)
+			}
+		})
+	}
+}

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"time"
 
 	tfjson "github.com/hashicorp/terraform-json"
 
@@ -46,20 +45,19 @@ func (r *run) showPlan(ctx context.Context) (shownPlan, error) {
 
 // readPlan has the runtime print the saved plan.
 func (r *run) readPlan(ctx context.Context, name string) (*tfjson.Plan, error) {
-	start := time.Now()
-	shown, err := r.rt.ShowPlan(ctx, r.work.plan())
-	exit := runtime.Exit{Duration: time.Since(start)}
-	if err != nil {
-		exit.Code = 1
-	}
+	shown, exit, output, err := r.rt.ShowPlan(ctx, r.work.plan())
 	r.record(name, exit, 1)
 	switch {
-	case err != nil && r.stop.Cause() != nil:
+	case shown != nil:
+		return shown, nil
+	case r.stop.Cause() != nil:
 		return nil, interrupted(r.stop, name, "the step was interrupted")
 	case err != nil:
-		return nil, &failure{kind: result.KindStep, reason: result.ReasonConfig, step: name, err: fmt.Errorf("read the saved plan: %w", err)}
+		f := asFailure(err, r.stop)
+		f.step, f.err = name, fmt.Errorf("read the saved plan: %w", f.err)
+		return nil, f
 	}
-	return shown, nil
+	return nil, r.stepFailure(name, exit, output)
 }
 
 // describe puts the plan into the result, with its hash when there is a key.

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -72,16 +71,15 @@ func (r *run) forceUnlock(ctx context.Context) error {
 
 // releaseByRuntime has the runtime release the lock.
 func (r *run) releaseByRuntime(ctx context.Context, id string) error {
-	start := time.Now()
-	code, text, err := r.rt.ForceUnlock(ctx, id)
-	r.record(stepForceUnlock, runtime.Exit{Code: code, Duration: time.Since(start)}, 1)
+	exit, text, err := r.rt.ForceUnlock(ctx, id)
+	r.record(stepForceUnlock, exit, 1)
 	switch {
-	case r.stop.Cause() != nil && code != 0:
+	case r.stop.Cause() != nil && exit.Code != 0:
 		return interrupted(r.stop, stepForceUnlock, "the step was interrupted")
 	case err != nil:
 		return &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
 	}
-	return r.afterUnlock(ctx, code, text)
+	return r.afterUnlock(ctx, exit, text)
 }
 
 // releaseByServer has the state server release the lock: Terraform's force-unlock tells an http backend no
@@ -125,24 +123,24 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 }
 
 // afterUnlock decides what the command did: by a look at the lock, else by its text.
-func (r *run) afterUnlock(ctx context.Context, code int, text string) error {
+func (r *run) afterUnlock(ctx context.Context, exit runtime.Exit, text string) error {
 	switch after, looked := r.judge(ctx); {
-	case looked && after.Outcome == lock.Released && code == 0:
+	case looked && after.Outcome == lock.Released && exit.Code == 0:
 		// It says that it did, and the same ID still holds the lock.
 		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
 		return nil
 	case looked && after.Outcome != lock.Released:
-		if code == 0 && after.Outcome == lock.AlreadyUnlocked {
+		if exit.Code == 0 && after.Outcome == lock.AlreadyUnlocked {
 			after.Outcome = lock.Released
 		}
 		r.setUnlock(after)
 		return nil
 	}
-	if unlock, known := lock.ClassifyUnlock(code, text); known {
+	if unlock, known := lock.ClassifyUnlock(exit.Code, text); known {
 		r.setUnlock(unlock)
 		return nil
 	}
-	return r.stepFailure(stepForceUnlock, runtime.Exit{Code: code}, runtime.TextOutput(text))
+	return r.stepFailure(stepForceUnlock, exit, runtime.TextOutput(text))
 }
 
 // correctUnlock is for a server that refused to release the very lock that it now says is held: Terraform

@@ -97,13 +97,13 @@ func waitFor(ctx context.Context, cmd *exec.Cmd, stop *Stop) Exit {
 	var exit Exit
 	select {
 	case <-ended:
-		return exitOf(cmd, exit)
+		return exitOf(cmd.ProcessState, exit)
 	case <-ctx.Done():
 		press(cmd, ended, localLadder, &exit)
 	case <-stop.Done():
 		press(cmd, ended, stop.ladder(), &exit)
 	}
-	return exitOf(cmd, exit)
+	return exitOf(cmd.ProcessState, exit)
 }
 
 // press sends SIGINT, later a second one, and at last SIGKILL to the group. The first two go to the
@@ -130,8 +130,7 @@ func press(cmd *exec.Cmd, ended <-chan struct{}, l ladder, exit *Exit) {
 	}
 }
 
-func exitOf(cmd *exec.Cmd, exit Exit) Exit {
-	state := cmd.ProcessState
+func exitOf(state *os.ProcessState, exit Exit) Exit {
 	if state == nil {
 		exit.Code = -1
 		return exit

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,18 +11,25 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// ShowPlan reads a saved plan. Its numbers are json.Number, exact. The plan as JSON is kept in a file
-// beside the saved plan while the runtime writes it: it may have tens of megabytes, which the runner must
-// not hold while the runtime needs the memory.
-func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, error) {
+// ShowPlan reads a saved plan. Its numbers are json.Number, exact. A plan that the runtime does not show is nil, and the
+// exit and the output say why; the error says that it could not be asked, or what it showed could not be read. The plan
+// as JSON is kept in a file beside the saved plan while the runtime writes it: it may have tens of megabytes, which the
+// runner must not hold while the runtime needs the memory.
+func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, Exit, *Output, error) {
 	ctx, cancel := r.Stop.Context(ctx)
 	defer cancel()
 	shown := file + ".json"
 	defer os.Remove(shown) // it holds every input
-	if err := r.captureFile(ctx, Args{}.Show(file), shown); err != nil {
-		return nil, err
+	exit, output, err := r.captureFile(ctx, Args{}.Show(file), shown)
+	if err != nil || exit.Code != 0 {
+		return nil, exit, output, err
 	}
-	document, err := os.ReadFile(shown)
+	plan, err := readPlan(shown)
+	return plan, exit, output, err
+}
+
+func readPlan(path string) (*tfjson.Plan, error) {
+	document, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -34,20 +42,15 @@ func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, erro
 }
 
 // captureFile is capture into a file that only its owner can read.
-func (r *Runtime) captureFile(ctx context.Context, args []string, path string) error {
+func (r *Runtime) captureFile(ctx context.Context, args []string, path string) (Exit, *Output, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err
+		return Exit{Code: -1}, nil, err
 	}
 	kept := &keeper{file: file}
-	err = r.capture(ctx, args, kept)
+	exit, output, err := r.capture(ctx, args, kept)
 	closing := file.Close()
-	for _, err := range []error{err, kept.err, closing} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return exit, output, cmp.Or(err, kept.err, closing)
 }
 
 // keeper remembers that its file took no more: a process goes on when its output cannot be kept.
@@ -64,18 +67,18 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// capture runs a command whose standard output is a document.
-func (r *Runtime) capture(ctx context.Context, args []string, document io.Writer) error {
-	text := textBuffer{}
-	stderr := NewLines(text.add)
+// capture runs a command whose standard output is a document. What else it says is its output.
+func (r *Runtime) capture(ctx context.Context, args []string, document io.Writer) (Exit, *Output, error) {
+	output := &Output{}
+	stderr := NewLines(output.text.add)
 	p := Process{
 		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
 		Dir:     r.Dir, Env: r.Env.Vars, Stdout: document, Stderr: stderr,
 	}
 	exit, err := p.Run(ctx, r.Stop)
 	stderr.Flush()
-	if err == nil && exit.Code != 0 {
-		err = fmt.Errorf("%s: exit %d: %s", args[0], exit.Code, lastLines(text.String(), 3))
+	if err != nil {
+		exit.Code = -1
 	}
-	return err
+	return exit, output, err
 }

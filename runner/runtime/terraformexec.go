@@ -75,8 +75,11 @@ func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
 	ctx, cancel := r.Stop.Context(ctx)
 	defer cancel()
 	var stdout bytes.Buffer
-	if err := r.capture(ctx, Args{}.Version(), &stdout); err != nil {
+	switch exit, output, err := r.capture(ctx, Args{}.Version(), &stdout); {
+	case err != nil:
 		return nil, err
+	case exit.Code != 0:
+		return nil, fmt.Errorf("version: exit %d: %s", exit.Code, lastLines(output.Text(), 3))
 	}
 	var out tfjson.VersionOutput
 	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
@@ -85,23 +88,25 @@ func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
 	return version.NewVersion(out.Version)
 }
 
-// ForceUnlock releases a lock by its ID. It gives the exit code and what the command printed about
-// its failure; the error says that the command could not be run or was interrupted.
-func (r *Runtime) ForceUnlock(ctx context.Context, id string) (code int, text string, err error) {
+// ForceUnlock releases a lock by its ID. It gives the exit and what the command printed about its failure; the error
+// says that the command could not be run or was interrupted.
+func (r *Runtime) ForceUnlock(ctx context.Context, id string) (exit Exit, text string, err error) {
+	start := time.Now()
+	defer func() { exit.Duration = time.Since(start) }()
 	if r.tf == nil {
 		exit, output, err := r.Run(ctx, Args{}.ForceUnlock(id), Discard)
-		return exit.Code, output.Text(), err
+		return exit, output.Text(), err
 	}
 	err = r.interruptible(ctx, func(ctx context.Context) error { return r.tf.ForceUnlock(ctx, id) })
 	if err == nil {
-		return 0, "", nil
+		return Exit{}, "", nil
 	}
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return -1, "", err
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) {
+		return Exit{Code: -1}, "", err
 	}
 	_, text, _ = strings.Cut(err.Error(), "\n")
-	return exit.ExitCode(), result.Plain(text), nil
+	return exitOf(failed.ProcessState, Exit{}), result.Plain(text), nil
 }
 
 // maxMessage is the most of such an error that is worth a log line, in bytes.
