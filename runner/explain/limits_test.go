@@ -19,6 +19,7 @@ func TestReadRefusesWhatIsNoState(t *testing.T) {
 		{"cut short", good[:len(good)/2], "ends in the middle"},
 		{"a web page", "<html>", "invalid character '<'"},
 		{"a list", "[]", "want {"},
+		{"a compressed one", "\x1f\x8b\x08", "it is gzip: decompress it first"},
 		{"something behind it", good + "{}", "something behind"},
 		{"another document", `{"kind":"Secret"}`, "it has no version"},
 		{"version 3", `{"version":3}`, "it has version 3, this program reads 4"},
