@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,15 +119,10 @@ func TestSignalIsObeyed(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f := newFixture(t, runtime, newStatesrv)
-		gates := t.TempDir()
-		f.env = append(f.env, "PROBE_GATES="+gates)
-		overwrite(t, filepath.Join(gates, "before-create-second"), "")
+		reached, _ := f.hold(t, "before-create-second")
 		l := f.start(t, "apply")
 		// A provider forgets a request to stop that comes before the call it is for, which the runtime tells of first.
-		l.await(t, "the provider makes the file", func() bool {
-			_, err := os.Stat(filepath.Join(gates, "before-create-second.reached"))
-			return err == nil
-		})
+		reached(l)
 		l.signal(t, syscall.SIGTERM)
 		o := l.finish(t)
 		wantInterrupted(t, o, "apply")

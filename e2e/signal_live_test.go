@@ -242,6 +242,27 @@ func (f *fixture) slow(t *testing.T, delay string, stubborn bool) {
 	f.write(t, "slow_override.tf", "resource \"probe_file\" \"first\" {\n  delay = \""+delay+"\"\n  stubborn = "+strconv.FormatBool(stubborn)+"\n}\n")
 }
 
+// hold has the provider wait at a point of a call, such as before-create-first (see hold in scripts/tools/probe).
+// reached returns once a run waits there, and open lets it go on.
+func (f *fixture) hold(t *testing.T, point string) (reached func(*live), open func()) {
+	t.Helper()
+	gates := t.TempDir()
+	gate := filepath.Join(gates, point)
+	f.env = append(f.env, "PROBE_GATES="+gates)
+	overwrite(t, gate, "")
+	reached = func(l *live) {
+		l.await(t, "the provider waits at "+point, func() bool {
+			_, err := os.Stat(gate + ".reached")
+			return err == nil
+		})
+	}
+	return reached, func() {
+		if err := os.Remove(gate); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // creatingFirst is what a run prints when the first file is in flight.
 const creatingFirst = "probe_file.first: Creating..."
 

@@ -43,13 +43,14 @@ func TestRobbed(t *testing.T) {
 func TestLeaseDeleted(t *testing.T) {
 	t.Parallel()
 	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
-		f.slow(t, "2s", true)
+		reached, open := f.hold(t, "before-create-first")
 		l := f.start(t, "apply")
-		l.says(t, creatingFirst)
+		reached(l)
 		leases := k.server.Clientset().CoordinationV1().Leases(k.object.Namespace)
 		if err := leases.Delete(t.Context(), naming.LockLease(k.suffix), metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		open()
 		o := l.finish(t)
 		if r := o.result; o.code != result.ExitFailed || r.Error.Reason != result.ReasonLockLost || r.State == nil || r.State.Saved != result.SavedNormally {
 			t.Errorf("exit %d, want a lost lock and a saved state\n%s", o.code, o)
