@@ -32,7 +32,9 @@ const gcsState, gcsLock = "default.tfstate", "default.tflock"
 func newGCS(t *testing.T, _ *fixture) backend {
 	g := &gcs{last: 1_700_000_000_000_000, objects: map[string]gcsObject{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /storage/v1/b/states/o", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
+	mux.HandleFunc("GET /storage/v1/b/states/o", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{}`) // no other workspaces
+	})
 	mux.HandleFunc("GET /storage/v1/b/states/o/{name}", g.attributes)
 	mux.HandleFunc("DELETE /storage/v1/b/states/o/{name}", g.delete)
 	mux.HandleFunc("GET /states/{name}", g.read)
@@ -66,7 +68,9 @@ func (g *gcs) attributes(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *gcs) tell(w http.ResponseWriter, name string, o gcsObject) {
-	_ = json.NewEncoder(w).Encode(map[string]string{"name": name, "bucket": "states", "generation": strconv.FormatInt(o.generation, 10)})
+	_ = json.NewEncoder(w).Encode(map[string]string{
+		"name": name, "bucket": "states", "generation": strconv.FormatInt(o.generation, 10),
+	})
 }
 
 func (g *gcs) read(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +132,10 @@ func (g *gcs) put(name, data string, fresh bool) (gcsObject, bool) {
 }
 
 func (g *gcs) flags() []string {
-	return []string{"--backend-config", "bucket=states", "--backend-config", "access_token=t0ken", "--backend-config", "storage_custom_endpoint=" + g.url, "--backend", "gcs"}
+	return []string{
+		"--backend", "gcs", "--backend-config", "bucket=states", "--backend-config", "access_token=t0ken",
+		"--backend-config", "storage_custom_endpoint=" + g.url,
+	}
 }
 
 func (g *gcs) state(*testing.T) []byte {

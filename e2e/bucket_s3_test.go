@@ -55,7 +55,8 @@ func newS3(t *testing.T, f *fixture) *s3 {
 	}
 	address := freeAddress(t)
 	s.url = "http://" + address
-	gateway := exec.CommandContext(t.Context(), tools.Bin(t, "versitygw"), "--port", address, "--quiet", "posix", filepath.Dir(s.dir))
+	gateway := exec.CommandContext(t.Context(), tools.Bin(t, "versitygw"),
+		"--port", address, "--quiet", "posix", filepath.Dir(s.dir))
 	gateway.Env = []string{"ROOT_ACCESS_KEY=" + s3User, "ROOT_SECRET_KEY=" + s3Password, "HOME=" + t.TempDir()}
 	if err := gateway.Start(); err != nil {
 		t.Fatal(err)
@@ -82,8 +83,11 @@ func freeAddress(t *testing.T) string {
 }
 
 func (s *s3) flags() []string {
-	settings := []string{"bucket=states", "key=" + s3Key, "region=us-east-1", "access_key=" + s3User, "secret_key=" + s3Password,
-		"skip_credentials_validation=true", "skip_metadata_api_check=true", "skip_region_validation=true", "force_path_style=true"}
+	settings := []string{
+		"bucket=states", "key=" + s3Key, "region=us-east-1", "access_key=" + s3User, "secret_key=" + s3Password,
+		"skip_credentials_validation=true", "skip_metadata_api_check=true", "skip_region_validation=true",
+		"force_path_style=true",
+	}
 	endpoints := `s3="` + s.url + `"`
 	if s.table == nil {
 		settings = append(settings, "use_lockfile=true")
@@ -144,7 +148,9 @@ func (s *s3) upload(t *testing.T, key, text string) {
 		BaseEndpoint: &s.url, UsePathStyle: true, Region: "us-east-1",
 		Credentials: credentials.NewStaticCredentialsProvider(s3User, s3Password, ""),
 	})
-	_, err := client.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: aws.String("states"), Key: &key, Body: strings.NewReader(text)})
+	_, err := client.PutObject(t.Context(), &awss3.PutObjectInput{
+		Bucket: aws.String("states"), Key: &key, Body: strings.NewReader(text),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // longOutputs has outputs of more than the megabyte that is kept of an ordinary line, and a secret all through one of
@@ -38,6 +39,28 @@ func TestLongOutputs(t *testing.T) {
 			if name == "local" && !regexp.MustCompile(shown).MatchString(o.stdout) {
 				t.Errorf("the outputs are not summed up\n%.5000s", o.stdout)
 			}
+		}
+	})
+}
+
+// TestLongLine has a runtime print an event of more than 64 KiB, which many a reader of lines stops at: what comes after
+// it is read all the same. cases.md K.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		f.write(t, "check.tf", `check "long" {
+  assert {
+    condition     = var.content == ""
+    error_message = "This is long: `+strings.Repeat("k", 200<<10)+`"
+  }
+}
+`)
+		o := f.must(t, 0, "apply")
+		wantChanges(t, o, result.Changes{Add: 2})
+		_, after, found := strings.Cut(o.stdout, "This is long: kkk")
+		if !found || !strings.Contains(after, "Apply complete!") {
+			t.Errorf("after the long line the log has: …%.500s", after[max(0, len(after)-500):])
 		}
 	})
 }

@@ -36,6 +36,22 @@ func TestColourDecidesNothing(t *testing.T) {
 	}
 }
 
+// TestColourOfProvider has a provider that colours what it says, which a runtime passes on as it is. cases.md 64.
+func TestColourOfProvider(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		f.write(t, "fail_override.tf", strings.Replace(failingSecond, "refused on demand", `\u001b[31mno such region\u001b[0m`, 1))
+		o := f.must(t, result.ExitFailed, "apply")
+		if tail := o.result.Error.Tail; !strings.Contains(tail, "no such region") || strings.ContainsRune(tail, '\x1b') {
+			t.Errorf("tail = %q, want it without colours", tail)
+		}
+		if strings.ContainsRune(o.stdout+o.stderr, '\x1b') {
+			t.Errorf("an escape character is printed: %q", o.String())
+		}
+	})
+}
+
 // TestSensitiveValues looks for a sensitive value in all that a run leaves, when all goes well and when a provider
 // tells it in an error. cases.md 66.
 func TestSensitiveValues(t *testing.T) {

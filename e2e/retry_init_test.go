@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"archive/zip"
 	"encoding/pem"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -72,28 +74,82 @@ func TestRegistryDecidesAboutRetries(t *testing.T) {
 	}
 }
 
-// TestInitIsRepeated plays a registry that answers badly twice and then well: the run succeeds, and nothing but init
-// was repeated. cases.md 59.
+// TestInitIsRepeated has a registry of modules that is out of order, then gives no answer, and then works: the run
+// succeeds, and nothing but init was repeated. cases.md 59.
 func TestInitIsRepeated(t *testing.T) {
 	t.Parallel()
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
 		f := newFixture(t, runtime, newHTTP)
-		f.stub(t, `echo "$1" >>'`+f.dir+`/calls'
-[ "$1" = init ] || exec "$REAL" "$@"
-case $(grep -c init '`+f.dir+`/calls') in
-1) echo 'Error: Failed to query available provider packages: 502 Bad Gateway returned from registry.example' >&2; exit 1 ;;
-2) echo 'Error: Failed to install provider: Get "https://registry.example/x": net/http: request canceled (Client.Timeout exceeded while awaiting headers)' >&2; exit 1 ;;
-esac
-exec "$REAL" "$@"
-`)
+		f.modules(t, func(init int32, w http.ResponseWriter, r *http.Request) bool {
+			switch init {
+			case 1:
+				http.Error(w, "Bad Gateway", http.StatusBadGateway)
+			case 2:
+				<-r.Context().Done() // the client has had enough
+			}
+			return init < 3
+		})
+		calls := f.record(t)
 		o := f.must(t, 0, "apply")
-		if got := o.steps(); got != "init apply" {
-			t.Errorf("steps %q", got)
+		if got, want := steps(calls.calls(t)), "init init init apply"; got != want {
+			t.Errorf("commands %q, want %q", got, want)
 		}
-		if s := o.result.Steps; s[0].Attempts != 3 || s[1].Attempts != 0 {
+		if s := o.result.Steps; len(s) != 2 || s[0].Attempts != 3 || s[1].Attempts != 0 {
 			t.Errorf("steps = %+v, want three attempts of init and one of apply", s)
 		}
+		wantFile(t, f.files+"/third", "x")
 	})
+}
+
+const thirdModule = `
+terraform {
+  required_providers {
+    probe = { source = "example.test/captf/probe" }
+  }
+}
+variable "path" {}
+resource "probe_file" "third" {
+  path    = var.path
+  content = "x"
+}
+`
+
+// modules puts a third file into a module of a registry. harms may answer in its place: it gets the number of the init
+// that asks, and returns whether it has answered.
+func (f *fixture) modules(t *testing.T, harms func(init int32, w http.ResponseWriter, r *http.Request) bool) {
+	t.Helper()
+	inits := &atomic.Int32{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/terraform.json", func(w http.ResponseWriter, _ *http.Request) {
+		inits.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"modules.v1":"/v1/modules/"}`)
+	})
+	mux.HandleFunc("GET /v1/modules/captf/third/probe/versions", func(w http.ResponseWriter, r *http.Request) {
+		if !harms(inits.Load(), w, r) {
+			_, _ = io.WriteString(w, `{"modules":[{"versions":[{"version":"1.0.0"}]}]}`)
+		}
+	})
+	mux.HandleFunc("GET /v1/modules/captf/third/probe/1.0.0/download", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Terraform-Get", "https://"+r.Host+"/third.zip")
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /third.zip", func(w http.ResponseWriter, _ *http.Request) {
+		z := zip.NewWriter(w)
+		if file, err := z.Create("main.tf"); err == nil {
+			_, _ = io.WriteString(file, thirdModule)
+		}
+		_ = z.Close()
+	})
+	server := httptest.NewTLSServer(mux)
+	t.Cleanup(server.Close)
+	f.trust(t, server.Certificate().Raw)
+	f.write(t, "third.tf", `module "third" {
+  source = "`+server.Listener.Addr().String()+`/captf/third/probe"
+  path   = "`+f.files+`/third"
+}
+`)
 }
 
 // TestOnlyInitIsRepeated plays the same failures in an apply, and permanent ones in init: nothing is repeated.

@@ -48,6 +48,21 @@ func TestSignalDrains(t *testing.T) {
 	}
 }
 
+// TestSignalLongDrain has a provider that needs longer than any fixed wait for a child that was interrupted: the runner
+// waits as long as its budget allows. cases.md 15, K.
+func TestSignalLongDrain(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f := newFixture(t, runtime, newStatesrv)
+		f.slow(t, "65s", true)
+		l := f.start(t, "apply", "--stop-timeout", "150s")
+		l.says(t, creatingFirst)
+		l.signal(t, syscall.SIGTERM)
+		f.wantDrained(t, l.finish(t))
+	})
+}
+
 // wantDrained is for a run that was interrupted while it made the first file.
 func (f *fixture) wantDrained(t *testing.T, o outcome) {
 	t.Helper()

@@ -83,6 +83,33 @@ func TestPassFailsAndBacksOff(t *testing.T) {
 	}
 }
 
+// A retry with a new nonce, be it part of the inputs or beside them, is not taken for the Job that failed before it; one
+// with the same nonce is. cases.md 70.
+func TestPassRetries(t *testing.T) {
+	for name, retry := range map[string]func(*Desired){
+		"in the inputs": func(d *Desired) { d.InputsHash = "h2:2" },
+		"beside them":   func(d *Desired) { d.Tick = "again" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setUp(t)
+			f.object.desired.Once = true
+			first := f.start()
+			f.finish(first, jobtest.Failed)
+			for range 2 {
+				f.expect(Idle, ReasonDone)
+			}
+			retry(&f.object.desired)
+			second := f.start()
+			f.expect(Follow, ReasonRunning)
+			f.finish(second, jobtest.Failed)
+			f.expect(Idle, ReasonDone)
+			if jobs := f.jobs(); len(jobs) != 2 || first == second {
+				t.Errorf("there are %d Jobs, the two that were started are %s and %s", len(jobs), first, second)
+			}
+		})
+	}
+}
+
 // The stale lock of a pod that is gone goes to the next Job, which is named in the event; a foreign one stays.
 func TestPassLocks(t *testing.T) {
 	f := setUp(t)

@@ -91,6 +91,7 @@ func TestCheckLive(t *testing.T) {
 
 		"pending":             {phase: corev1.PodPending, want: lock.Alive, pod: lock.PodPending},
 		"running":             {phase: corev1.PodRunning, want: lock.Alive, pod: lock.PodRunning},
+		"running for 30 days": {change: monthOld, phase: corev1.PodRunning, want: lock.Alive, pod: lock.PodRunning}, // cases.md 6
 		"node out of reach":   {phase: corev1.PodUnknown, want: lock.Alive, pod: lock.PodUnknown},
 		"terminating":         {phase: corev1.PodRunning, terminating: true, want: lock.Alive, pod: lock.PodRunning},
 		"succeeded":           {phase: corev1.PodSucceeded, want: lock.Stale, pod: lock.PodSucceeded},
@@ -137,6 +138,11 @@ func TestCheckLive(t *testing.T) {
 			t.Errorf("%+v, want it free, and never taken", found)
 		}
 	})
+}
+
+// monthOld makes the lock of held a month older than it is.
+func monthOld(lease *coordinationv1.Lease) {
+	lease.Annotations[lock.InfoAnnotation] = strings.Replace(lease.Annotations[lock.InfoAnnotation], "2026-11-30", "2026-10-31", 1)
 }
 
 // TestCheckLiveAborts has a server that does not say that the pod is gone: then nothing is.
