@@ -23,13 +23,14 @@ type faults struct {
 type fate int
 
 const (
-	passes   fate = iota
-	fails         // 500, a fault that may pass
-	denied        // 403, a refusal for good
-	tooLarge      // 413
-	hangs         // no answer ever
-	cut           // the connection breaks
-	unheard       // the server does it, and its answer is lost in a proxy, which says 502
+	passes     fate = iota
+	fails           // 500, a fault that may pass
+	denied          // 403, a refusal for good
+	tooLarge        // 413
+	hangs           // no answer ever
+	cut             // the connection breaks
+	unheard         // the server does it, and its answer is lost in a proxy, which says 502
+	unanswered      // the server does it, and no answer ever comes
 )
 
 // harms says what becomes of each request from now on; nil lets all of them pass.
@@ -68,12 +69,20 @@ func (h *faults) wrap(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		case hangs:
 			_, _ = io.Copy(io.Discard, r.Body) // only then the server sees a client that is gone
-			select {
-			case <-r.Context().Done():
-			case <-h.closed:
-			}
+			h.stall(r)
+		case unanswered:
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			h.stall(r)
 		}
 	})
+}
+
+// stall keeps a client waiting for as long as it likes.
+func (h *faults) stall(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-h.closed:
+	}
 }
 
 // faulty is a fixture on a statesrv with faults.
@@ -86,6 +95,7 @@ func faulty(t *testing.T, runtime tools.Runtime) (*fixture, *faults) {
 }
 
 // The requests of the http backend and of the runner's look at the lock.
+func takesLock(r *http.Request) bool   { return r.Method == "LOCK" }
 func writesState(r *http.Request) bool { return r.Method == http.MethodPost }
 func readsState(r *http.Request) bool {
 	return r.Method == http.MethodGet && !looksAtLock(r)

@@ -26,9 +26,11 @@ var refused = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
 })
 
-// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
+// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large, or that
+// this runtime cannot read.
 var hopeless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+	return regexp.MustCompile(`(Failed to read|Error reading) source state|Unsupported state file format|` +
+		`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
 })
 
 // errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,
@@ -134,7 +136,8 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 }
 
 // pushKept pushes the states that earlier runs in this working directory could not save, before anything is done
-// on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is.
+// on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is; so
+// is one of which only a part was written.
 func (r *run) pushKept(ctx context.Context) error {
 	inherited := r.inheritedState()
 	for _, path := range r.keptStates() {
@@ -142,7 +145,14 @@ func (r *run) pushKept(ctx context.Context) error {
 		if err != nil {
 			return workdirError(err)
 		}
-		err = r.push(ctx, unsavedState{bytes: data})
+		state, ok := newUnsavedState(data)
+		if !ok {
+			r.forgetInherited(path == inherited)
+			r.log.Warn("the state that an earlier run could not save was cut short when it was written, and is lost: "+
+				"look into the file for what that run made, then remove it", "file", path)
+			continue
+		}
+		err = r.push(ctx, state)
 		switch {
 		case err == nil:
 			r.log.Info("pushed the state that an earlier run could not save", "file", path)

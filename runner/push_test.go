@@ -23,6 +23,8 @@ func TestPushError(t *testing.T) {
 		{"too large for a Secret", `Secret "tfstate-default-x" is invalid: data: Too long: must have at most 1048576 bytes`, false, true},
 		{"too large for a Secret, as newer servers say it", `Secret "tfstate-default-x" is invalid: data: Too long: may not be more than 1048576 bytes`, false, true},
 		{"too large for a state server", "HTTP error: 413", false, true},
+		{"cut short, as OpenTofu says it", "- Unsupported state file\nformat: The state file could not be parsed as JSON", false, true},
+		{"cut short, as Terraform says it", "Error reading source state \"-\": no state", false, true},
 		{"wrong password", "HTTP error: 401", false, true},
 		{"locked", "Error acquiring the state lock: the state is already locked by another tofu client", false, false},
 		{"locked on a state server", "HTTP error: 423", false, false},

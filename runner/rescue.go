@@ -128,7 +128,8 @@ func (r *run) unsaved(output *runtime.Output) (unsavedState, bool) {
 }
 
 // newUnsavedState reads a state. One that no backend ever had has no lineage, and the runtimes would push it over
-// whatever is there: it gets a lineage, so that it only goes where there is none. An encrypted one stays as it is.
+// whatever is there: it gets a lineage, so that it only goes where there is none. An encrypted one stays as it is. What
+// has no version is no state.
 func newUnsavedState(data []byte) (unsavedState, bool) {
 	state := unsavedState{bytes: data}
 	var fields map[string]json.RawMessage
@@ -137,7 +138,11 @@ func newUnsavedState(data []byte) (unsavedState, bool) {
 	}
 	_ = json.Unmarshal(fields["serial"], &state.serial)
 	_ = json.Unmarshal(fields["lineage"], &state.lineage)
-	if _, encrypted := fields["encrypted_data"]; state.lineage != "" || encrypted {
+	_, encrypted := fields["encrypted_data"]
+	if fields["version"] == nil && !encrypted {
+		return state, false
+	}
+	if state.lineage != "" || encrypted {
 		return state, true
 	}
 	state.lineage = newLineage()

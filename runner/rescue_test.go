@@ -26,7 +26,7 @@ func TestNewUnsavedState(t *testing.T) {
 			t.Errorf("%s became %s with lineage %q, want it as it is", text, state.bytes, state.lineage)
 		}
 	}
-	for _, text := range []string{"", first[:20], "[]"} {
+	for _, text := range []string{"", first[:20], "[]", "null", "{}", `{"serial":1}`} {
 		if state, ok := newUnsavedState([]byte(text)); ok {
 			t.Errorf("%q is the state %s", text, state.bytes)
 		}

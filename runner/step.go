@@ -22,6 +22,9 @@ type step struct {
 	changes bool  // what is real
 }
 
+// mayLock tells whether the step may take the lock: an init does when there is no state.
+func (s step) mayLock() bool { return s.locks || s.name == stepInit }
+
 // done is what a step that ended well left.
 type done struct {
 	code   int
@@ -57,7 +60,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		}
 		r.notifyEnd(s.name, f)
 		if !locked {
-			r.afterFailure(ctx, f, exit, output)
+			r.afterFailure(ctx, s, f, exit, output)
 		}
 		return done{}, f
 	}
@@ -158,13 +161,14 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 }
 
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
-func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, output *runtime.Output) {
+func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime.Exit, output *runtime.Output) {
 	r.setUnsaved(unsaved(exit, output))
 	looking, cancel := r.look(ctx)
 	r.lookAtLock(looking, output)
 	cancel()
-	r.childGone, r.mayHave = exit.GroupGone, mayHaveLock(f, output)
-	r.leftLock = r.mayHave || diedOf(f.reason) || !cameToEnd(exit, output)
+	cut := diedOf(f.reason) || !cameToEnd(exit, output)
+	r.childGone, r.mayHave = exit.GroupGone, cut && s.mayLock() || mayHaveLock(f, output)
+	r.leftLock = r.mayHave || cut
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
 	if f.step != stepStatePush { // that state is where it came from
@@ -184,7 +188,8 @@ func (r *run) afterFailure(ctx context.Context, f *failure, exit runtime.Exit, o
 
 // mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before
 // they read the state, and say nothing of a release that fails after that did; the answer to a lock that was taken
-// may be lost, too.
+// may be lost, too. One that was cut short may have had it whatever it said: a plan that only creates says nothing
+// until it is made.
 func mayHaveLock(f *failure, output *runtime.Output) bool {
 	return f.reason == result.ReasonBackend || f.reason != result.ReasonLockLost && output.LeftLock()
 }

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/captf/captf-runner/internal/tools"
+)
+
+// TestCutStateIsLeft has a runtime that was killed while it wrote errored.tfstate: nothing of that can be saved, ever. The
+// next run says so, leaves the file, and does its work.
+func TestCutStateIsLeft(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		for _, content := range []string{"", `{"version":4,"serial":9,"lin`, `null`, `{}`} {
+			f.leaveErrored(t, []byte(content))
+			o := f.must(t, 0, "apply")
+			f.wantKeptAlone(t, o)
+			if steps := o.steps(); steps != "init apply" {
+				t.Errorf("steps %q after errored.tfstate %q, want that it is not pushed\n%s", steps, content, o)
+			}
+		}
+	})
+}
+
+// TestKeptFirstStateOverwritesNothing has the state of a first apply, which its runtime could not save and which no
+// backend gave a lineage, lie there when another run has made a state since.
+func TestKeptFirstStateOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"http", "kubernetes"} {
+		t.Run(kind, func(t *testing.T) {
+			eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+				f := newFixture(t, runtime, backends[kind])
+				f.must(t, 0, "apply")
+				before := f.backend.state(t)
+				f.leaveErrored(t, firstOf(t, before))
+				o := f.run(t, "plan", "--plan-key-file", f.planKey(t))
+				if !bytes.Equal(f.backend.state(t), before) || o.code != 0 {
+					t.Errorf("the state was replaced, or the plan failed\n%s", o)
+				}
+				f.wantKeptAlone(t, o)
+			})
+		})
+	}
+}
+
+// firstOf makes of a state what a first apply that made nothing leaves.
+func firstOf(t *testing.T, state []byte) []byte {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(state, &fields); err != nil {
+		t.Fatal(err)
+	}
+	fields["lineage"], fields["serial"], fields["resources"] = "", 0, []any{}
+	first, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
+// leaveErrored leaves what a killed runtime has written of the state that it could not save.
+func (f *fixture) leaveErrored(t *testing.T, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(f.errored()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.errored(), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantKeptAlone wants the one file of a state that could not be saved left, and named, and removes it.
+func (f *fixture) wantKeptAlone(t *testing.T, o outcome) {
+	t.Helper()
+	kept := f.keptStates(t)
+	if len(kept) != 1 {
+		t.Fatalf("kept are %q, want one file\n%s", kept, o)
+	}
+	if !strings.Contains(o.stderr, kept[0]) {
+		t.Errorf("the log does not name %s\n%s", kept[0], o)
+	}
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+}
