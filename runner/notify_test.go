@@ -7,9 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/redact"
@@ -39,6 +41,17 @@ func TestProgressIsTold(t *testing.T) {
 	}
 	if e, more := <-n.queue; more {
 		t.Errorf("another event: %s %q", e.Reason, e.Message)
+	}
+}
+
+// An event whose text is too long would be refused: it is cut, between two characters.
+func TestLongEventText(t *testing.T) {
+	n := &notifier{queue: make(chan kube.Event, 1)}
+	text := strings.Repeat("é", 4000)
+	n.add("Warning", "StepFailed", text)
+	message := (<-n.queue).Message
+	if len(message) > 1024 || len(message) < 900 || !utf8.ValidString(message) || !strings.HasPrefix(message, text[:800]) {
+		t.Errorf("%d bytes are sent, want the first of at most 1024: %q", len(message), message)
 	}
 }
 
