@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -140,6 +141,18 @@ func silent(err error) error {
 func (a *app) completeNamespace(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("namespace", func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return a.namespaces(c.Context(), typed), cobra.ShellCompDirectiveNoFileComp
+	}) // the flag is there
+}
+
+// completeContext completes --context.
+func (a *app) completeContext(root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc(clientcmd.FlagContext, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		config, err := a.flags.rules.Load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		other := func(name string) bool { return !strings.HasPrefix(name, typed) }
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(config.Contexts)), other), cobra.ShellCompDirectiveNoFileComp
 	}) // the flag is there
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/captf/captf-runner/internal/table"
+	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/backup"
 )
 
@@ -115,6 +118,9 @@ func (a *app) newBackupCommand() *cobra.Command {
 				return err
 			}
 			set, made, err := cl.copies().Take(c.Context(), from)
+			if errors.Is(err, state.NotFound) {
+				err = cmp.Or(cl.copies().CheckMissing(c.Context(), o), err) // it may be lost
+			}
 			if err != nil {
 				return cl.withNames(c.Context(), o, err)
 			}

@@ -240,6 +240,9 @@ func TestDoctorWithoutAState(t *testing.T) {
 				putJob(t, c, op, i+1, batchv1.JobComplete)
 			}
 			p.run(t, "doctor", "tm/worker-0").want(t, test.code, test.want...)
+			if test.code != 0 && len(test.states) > 0 {
+				p.run(t, "state", "backup", "tm/worker-0").want(t, 1, "StateLost", "restore it")
+			}
 		})
 	}
 }

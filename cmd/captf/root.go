@@ -59,6 +59,7 @@ Exit codes: 0 done, 1 failed, refused, not there or not as it should be, 2 usage
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	a.flags.addTo(root.PersistentFlags())
 	a.completeNamespace(root)
+	a.completeContext(root)
 	root.AddCommand(
 		a.newLaunchCommand(),
 		a.newDoctorCommand(),

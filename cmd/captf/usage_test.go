@@ -147,6 +147,7 @@ func TestCompletion(t *testing.T) {
 	}
 	e := admin(t).run(t, "__complete", "lock", "show", "-n", c.Object.Namespace)
 	e.want(t, 0, c.Object.Namespace+"\n")
+	admin(t).run(t, "__complete", "lock", "show", "--context", "a").want(t, 0, "admin\n")
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		p.run(t, "completion", shell).want(t, 0, "captf")
 	}

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 )
 
@@ -61,7 +62,7 @@ func (s *scanner) fill() bool {
 func (s *scanner) unexpected(c byte) error {
 	switch s.err {
 	case nil:
-		return corrupt("it is not JSON: unexpected %q at byte %d", c, s.offset())
+		return corrupt("it is not the JSON of a state: unexpected %q at byte %d", c, s.offset())
 	case io.EOF:
 		return corrupt("it is not JSON: it ends in the middle, at byte %d", s.offset())
 	}
@@ -150,7 +151,12 @@ func (s *scanner) decode(target any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, target); err != nil {
+	err = json.Unmarshal(text, target)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return corrupt("value before byte %d: a state has no %s there", s.offset(), wrong.Value)
+	case err != nil:
 		return corrupt("value before byte %d: %w", s.offset(), err)
 	}
 	return nil
