@@ -39,6 +39,9 @@ func installFile(from, dest string) (err error) {
 	if info, err := os.Stat(dest); err == nil && info.IsDir() {
 		dest = filepath.Join(dest, filepath.Base(from))
 	}
+	if info, err := os.Stat(dest); err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is no regular file") // the rename would put the copy in the place of a device
+	}
 	in, err := os.Open(from)
 	if err != nil {
 		return err

@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // A container may start the file at any moment: whatever it finds there must be whole.
@@ -50,5 +54,21 @@ func checkWhole(t *testing.T, path string) {
 	}
 	if len(content) != 1<<20 || bytes.Count(content, content[:1]) != len(content) {
 		t.Fatalf("found %d bytes, %d of them %q: not one whole file", len(content), bytes.Count(content, content[:1]), content[:1])
+	}
+}
+
+// TestCopyOverDevice has a destination that is no file: the copy must not take its place. A named pipe stands for a
+// device, which only root can make.
+func TestCopyOverDevice(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	if code := copySelf([]string{pipe}, io.Discard, &stderr); code != result.ExitFailed {
+		t.Errorf("exit %d, want %d: %s", code, result.ExitFailed, &stderr)
+	}
+	if info, err := os.Lstat(pipe); err != nil || info.Mode().Type() != os.ModeNamedPipe {
+		t.Errorf("the pipe is gone: %v, %v", info, err)
 	}
 }
