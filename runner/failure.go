@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/captf/captf-runner/runner/plan"
@@ -93,6 +94,9 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	}
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
 	wayOut := advice[class]
+	if class == runtime.FailureRBAC && !strings.Contains(out.Tail(), "forbidden") {
+		wayOut = "the API server does not know the token, or it has expired: give the run a valid one"
+	}
 	if class == runtime.FailureConfig && name == stepInit && !r.opts.Local {
 		wayOut += ", or the settings of --backend-config"
 	}
@@ -135,7 +139,7 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureQuota:      "raise the quota that the message names, or remove what is not needed",
 	runtime.FailureRegistry:   "a registry did not answer, try again later",
 	runtime.FailureBackend:    "where the state lives could not be reached, try again later",
-	runtime.FailureStateWrite: "the state could not be saved where it belongs",
+	runtime.FailureStateWrite: "the runtime could not save the state where it belongs",
 	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
 	runtime.FailureCrashed:    "the runtime ended without saying how: see its last words",
 	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",

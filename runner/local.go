@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,8 +22,11 @@ import (
 // localDir is where a local run keeps everything, in the directory that it is started in.
 const localDir = ".captf"
 
-// resultsDir is the folder in it for results, and what belongs to them.
-const resultsDir = "results"
+// The folders in it: for the states, and for results and what belongs to them.
+const (
+	statesDir  = "state"
+	resultsDir = "results"
+)
 
 // local is what a run without a cluster has instead of one: a state server of its own, on loopback. It is
 // also the lockKeeper of such a run.
@@ -65,7 +69,7 @@ func (r *run) prepareLocal(ctx context.Context) error {
 		return err
 	}
 	r.keeper = l
-	return nil
+	return l.checkForeignState(ctx, cmp.Or(r.opts.Config, r.opts.Module))
 }
 
 // localRoot makes the root: the rendered one of --config, or else the module itself.
@@ -163,7 +167,7 @@ func (l *local) serve(ctx context.Context, r *run) error {
 
 // openStates opens the local states, and repairs what killed runs have left of them.
 func (l *local) openStates(ctx context.Context, log *slog.Logger) (err error) {
-	if l.store, err = dir.Open(ctx, filepath.Join(l.dir, "state"), dir.Options{}); err != nil {
+	if l.store, err = dir.Open(ctx, filepath.Join(l.dir, statesDir), dir.Options{}); err != nil {
 		return l.stateError(err)
 	}
 	if err := l.checkWritable(); err != nil {

@@ -8,11 +8,12 @@ import (
 	"syscall"
 
 	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/statesrv"
 )
 
 // checkWritable finds out before anything runs that no state could be saved.
 func (l *local) checkWritable() error {
-	folders := []string{filepath.Join(l.dir, "state"), filepath.Dir(l.statePath())}
+	folders := []string{filepath.Join(l.dir, statesDir), filepath.Dir(l.statePath())}
 	for _, folder := range folders {
 		file, err := os.CreateTemp(folder, ".tmp-*") // the store removes what such a file is left of
 		if folder == folders[1] && errors.Is(err, os.ErrNotExist) {
@@ -38,7 +39,10 @@ func (l *local) wayOut(err error) string {
 	if isDiskFull(err) {
 		return "make room on the disk of " + l.dir
 	}
-	return "make the folder " + l.dir + " and all in it writable, or start the run in another folder"
+	if errors.Is(err, statesrv.ErrDamaged) {
+		return "a run in another folder would begin with an empty state"
+	}
+	return "make the folder " + l.dir + " and all in it writable"
 }
 
 func isDiskFull(err error) bool {

@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/captf/captf-runner/runner/statesrv"
 )
 
 // TestLocalStateCannotBeWritten has the folder of one state on a file system where no file can be made; that of all
@@ -26,5 +29,15 @@ func TestLocalStateCannotBeWritten(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(states, ".tmp-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// TestWayOutOfDamage sends nobody to another folder, where everything would be made a second time.
+func TestWayOutOfDamage(t *testing.T) {
+	l := &local{dir: "/d", name: "a/vpc"}
+	for _, err := range []error{statesrv.ErrDamaged, os.ErrPermission, syscall.ENOSPC, os.ErrInvalid} {
+		if got := l.wayOut(err); strings.Contains(got, "start the run in another folder") || err == statesrv.ErrDamaged && !strings.Contains(got, "empty state") {
+			t.Errorf("of %v it says %q", err, got)
+		}
 	}
 }

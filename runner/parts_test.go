@@ -87,6 +87,14 @@ func TestUnsavedText(t *testing.T) {
 	if diff := cmp.Diff(want, unsavedText(u)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	only := func(action string) *result.Unsaved {
+		return &result.Unsaved{Count: 1, Resources: []result.UnsavedResource{{Address: "a", Action: action}}}
+	}
+	for action, want := range map[string]string{"delete": "the next run finds out", "update": "the next run finds out", "create": "import"} {
+		if got := unsavedText(only(action)); !strings.Contains(got, want) {
+			t.Errorf("of a %s it says %q, not %q", action, got, want)
+		}
+	}
 	if got := unsavedText(nil); got != "" {
 		t.Errorf("of nothing it says %q", got)
 	}
@@ -231,5 +239,19 @@ func TestWarnings(t *testing.T) {
 	log.Warn("damaged")
 	if got, want := out.String(), "level=WARN msg=damaged state=m\n"; got != want {
 		t.Errorf("log = %q, want %q", got, want)
+	}
+}
+
+// TestAdviceAboutRights tells a right that is missing from a token that nobody knows: only the first can be granted.
+func TestAdviceAboutRights(t *testing.T) {
+	r := &run{stop: runtime.NewStop(0)}
+	for text, want := range map[string]string{
+		`Error: secrets is forbidden: User "u" cannot list resource "secrets"`: "grant the ServiceAccount",
+		"Error: Failed to get existing workspaces: Unauthorized":               "does not know the token",
+	} {
+		f := r.stepFailure(stepInit, runtime.Exit{Code: 1}, runtime.TextOutput(text))
+		if f.reason != result.ReasonRBAC || !strings.Contains(f.err.Error(), want) {
+			t.Errorf("%s: reason %s, %v; want rbac, %q", text, f.reason, f.err, want)
+		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -90,8 +92,17 @@ func unsavedText(u *result.Unsaved) string {
 	if more := u.Count - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more, see \"unsaved\" in the result", more))
 	}
-	return fmt.Sprintf("; no saved state may know of %d: %s; look for what was made, and import or delete it before the next run",
-		u.Count, strings.Join(names, ", "))
+	wayOut := "look for what was made, and import or delete it before the next run"
+	if foundByNext(u) {
+		wayOut = "nothing was made: the next run finds out how far that came"
+	}
+	return fmt.Sprintf("; no saved state may know of %d: %s; %s", u.Count, strings.Join(names, ", "), wayOut)
+}
+
+// foundByNext tells of changes that the next refresh finds: all are to what a state has.
+func foundByNext(u *result.Unsaved) bool {
+	makes := func(c result.UnsavedResource) bool { return c.Action != plan.Delete && c.Action != plan.Update }
+	return u.Count == len(u.Resources) && !slices.ContainsFunc(u.Resources, makes)
 }
 
 // announceEnd is the event about the end of the run.

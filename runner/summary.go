@@ -28,7 +28,11 @@ func (r *run) summarise(ctx context.Context) {
 	fmt.Fprintf(w, "\n%s %s: %s\n", r.opts.Op, r.local.name, r.outcome())
 	r.printOutputs(w)
 	if u := r.cleaned().Unsaved; u != nil {
-		fmt.Fprintf(w, "%d resources that no saved state is known to have, look for them or import them: %s\n", u.Count, listUnsettled(u.Resources))
+		wayOut := "look for them or import them"
+		if foundByNext(u) {
+			wayOut = "the next run finds out"
+		}
+		fmt.Fprintf(w, "changed, and in no saved state as far as is known (%d), %s: %s\n", u.Count, wayOut, listUnsettled(u.Resources))
 	}
 	if r.local.states == nil {
 		return
@@ -46,7 +50,7 @@ func (r *run) summarise(ctx context.Context) {
 			v.Number, v.Serial, v.Time.Local().Format("2006-01-02 15:04:05"), operationName(v.Operation), v.Bytes)
 	}
 	if page.Next != 0 {
-		fmt.Fprintf(w, "  and %d older ones\n", page.Next-1)
+		fmt.Fprintf(w, "  and older ones: %d\n", page.Next-1)
 	}
 }
 
@@ -56,7 +60,7 @@ func savedState(v statesrv.Version) *result.State {
 }
 
 func (l *local) statePath() string {
-	return filepath.Join(l.dir, "state", flat(l.name), "state.tfstate")
+	return filepath.Join(l.dir, statesDir, flat(l.name), "state.tfstate")
 }
 
 // operationName shortens what a lock says of its holder: OperationTypeApply is an apply.
