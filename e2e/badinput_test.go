@@ -42,6 +42,7 @@ func TestBadModuleAndConfig(t *testing.T) {
 		badUsage("variables file missing", more("--var-file", "DIR/nowhere.tfvars"), "--var-file", "/nowhere.tfvars", gone),
 		badLayout("providers is a file", more("--providers", "DIR/config/main.tf"), "providers", "/config/main.tf", "no directory", "--providers"),
 		badUsage("providers missing", more("--providers", "DIR/nowhere"), "--providers", "/nowhere", gone, "leave the flag out"),
+		badUsage("debug log in a missing folder", more("--debug-log", "DIR/nowhere/log"), "--debug-log", "/nowhere/log", gone),
 		badUsage("providers is no mirror", more("--providers", "DIR/files"), "--providers", "/files", "no filesystem mirror"),
 		badConfig("workdir below a file", more("--workdir", "DIR/config/main.tf/work"), "/config/main.tf", notDir, "--workdir"),
 		badConfig("workdir is a file", more("--workdir", "DIR/config/main.tf"), "/config/main.tf", notDir, "--workdir"),
@@ -60,6 +61,8 @@ func TestBadBackend(t *testing.T) {
 			"--backend-config", "private_key", `backend "oci"`, "argv"),
 		badUsage("switch neither on nor off", only("--backend-config", "secret_suffix=x", "--backend-config", "in_cluster_config=perhaps"),
 			"--backend-config", "in_cluster_config=perhaps", "true nor false"),
+		badUsage("kubeconfig missing", only("--backend-config", "secret_suffix=x", "--backend-config", "config_path=DIR/nowhere"),
+			"config_path", "/nowhere", "no such file", "localhost"),
 		badUsage("another backend declared", nil, "backend.tf", `"s3"`, `"http"`, "remove the block or change the settings").
 			with(file("config/backend.tf", s3)),
 		badUsage("cloud block", nil, "cloud.tf", "cloud block", "remove it").

@@ -18,6 +18,9 @@ func TestDebugLog(t *testing.T) {
 		if data, err := os.ReadFile(log); err != nil || !strings.Contains(string(data), "[DEBUG]") {
 			t.Errorf("the debug log has %d bytes and no debug line (%v)", len(data), err)
 		}
+		if info, err := os.Stat(log); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the debug log, which may hold credentials: %v, %v, want mode 0600", info, err)
+		}
 		if strings.Contains(o.stdout+o.stderr, "[DEBUG]") {
 			t.Errorf("the debug log is in the output\n%s", o)
 		}

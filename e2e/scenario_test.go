@@ -101,6 +101,16 @@ var life = []row{
 		check: func(t *testing.T, o outcome) { wantChanges(t, o, result.Changes{}) },
 	},
 	{
+		name: "an approved plan that is already done", op: "apply", flags: []string{"--plan-key-file", "plan.key", "--expect-plan", "p2:00"},
+		code: 4, steps: "init plan", state: []string{"probe_file.first"},
+		check: func(t *testing.T, o outcome) {
+			if e := o.result.Error; e == nil || e.Kind != result.KindPlanChanged {
+				t.Errorf("error = %+v; want plan-changed", e)
+			}
+			checkText(t, lastLine(o.stderr), []string{"has no changes", "already done"})
+		},
+	},
+	{
 		name: "another plan than the approved one", op: "apply", flags: []string{"--plan-key-file", "plan.key", "--expect-plan", "p2:00"},
 		prepare: func(t *testing.T, f *fixture) { f.variables(t, nil) },
 		code:    4, steps: "init plan show-json", state: []string{"probe_file.first"},
@@ -108,6 +118,7 @@ var life = []row{
 			if e := o.result.Error; e == nil || e.Kind != result.KindPlanChanged || o.result.Plan.Create != 1 {
 				t.Errorf("error = %+v, plan = %+v; want plan-changed and the new plan", e, o.result.Plan)
 			}
+			checkText(t, lastLine(o.stderr), []string{"look at the new plan and approve it"})
 		},
 	},
 	{

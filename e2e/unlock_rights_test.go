@@ -70,6 +70,9 @@ func TestForbidden(t *testing.T) {
 						t.Errorf("tail %q does not say %q", e.Tail, want)
 					}
 				}
+				if !strings.Contains(o.stdout+o.stderr, "cannot "+row.verb) {
+					t.Errorf("the log does not say what is forbidden\n%s", o)
+				}
 				for _, s := range o.result.Steps {
 					if s.Attempts > 1 {
 						t.Errorf("%s was tried %d times", s.Name, s.Attempts)

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +37,10 @@ func newCluster(b backend, log *slog.Logger) (*cluster, error) {
 		return nil, err
 	}
 	client, err := kube.New(config)
+	var missing *kube.MissingFileError
+	if errors.As(err, &missing) && filepath.IsAbs(missing.Path) { // else it may be a file of the root
+		return nil, usagef("--backend-config: %w: the runtime would look for the state on localhost; name a kubeconfig that is there", err)
+	}
 	if err != nil {
 		log.Warn("no connection of the runner's own to the API server: the lock is judged by what the runtime prints", "error", err)
 		return nil, nil

@@ -78,6 +78,20 @@ func (r *run) awaitLock(ctx context.Context, step string) error {
 	return r.awaitHolder(ctx, step, holder)
 }
 
+// awaitLockOrFail is awaitLock for a step that nobody waits for: with no time to wait, a held lock is a failure at once.
+func (r *run) awaitLockOrFail(ctx context.Context, step string) error {
+	if err := r.awaitLock(ctx, step); err != nil || r.keeper == nil || r.budget.left() > 0 {
+		return err
+	}
+	looking, cancel := r.lookAhead(ctx)
+	defer cancel()
+	if holder, err := r.keeper.Holder(looking); err == nil && holder != nil {
+		r.setHolder(holder)
+		return r.lockedFailure(step)
+	}
+	return nil
+}
+
 // awaitHolder waits for a held lock and takes the time from the budget.
 func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) error {
 	ctx, cancel := r.stop.Context(ctx)
@@ -105,7 +119,7 @@ func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) e
 func (r *run) lockedFailure(step string) *failure {
 	return &failure{
 		kind: result.KindStep, reason: result.ReasonLocked, step: step,
-		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; try again when it is free",
+		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; try again when it is free, or hand its ID down by --force-unlock when its holder is dead",
 			r.budget.used.Round(time.Second), r.budget.total, r.holder()),
 	}
 }

@@ -120,8 +120,12 @@ func (r *run) applyApproved(ctx context.Context) error {
 // approve stops a run whose plan is not what was approved, before anything is changed.
 func (r *run) approve(s plan.Summary) error {
 	if r.opts.ExpectPlan != "" && r.res.Plan.Hash != r.opts.ExpectPlan {
+		wayOut := "look at the new plan and approve it"
+		if len(s.Resources) == 0 && s.OutputChanges == 0 {
+			wayOut = "the new one has no changes: what was approved is already done, or was undone"
+		}
 		return &failure{kind: result.KindPlanChanged, step: "plan",
-			err: fmt.Errorf("the plan has the hash %s, but %s was approved: look at the new plan and approve it", r.res.Plan.Hash, r.opts.ExpectPlan)}
+			err: fmt.Errorf("the plan has the hash %s, but %s was approved: %s", r.res.Plan.Hash, r.opts.ExpectPlan, wayOut)}
 	}
 	allowed := r.opts.AllowDeletesHash != "" && r.opts.AllowDeletesHash == r.opts.InputsHash
 	if r.opts.GuardDeletes && s.Destructive() && !allowed {

@@ -152,7 +152,7 @@ func (r *run) pushKept(ctx context.Context) error {
 				"look into the file for what that run made, then remove it", "file", path)
 			continue
 		}
-		err = r.push(ctx, state)
+		err = r.pushWhenFree(ctx, state)
 		switch {
 		case err == nil:
 			r.log.Info("pushed the state that an earlier run could not save", "file", path)
@@ -166,11 +166,33 @@ func (r *run) pushKept(ctx context.Context) error {
 		case r.stop.Cause() != nil:
 			return interrupted(r.stop, stepStatePush, "the step was interrupted")
 		default:
-			return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush,
-				err: fmt.Errorf("%s, a state that an earlier run could not save, could not be pushed either: %w", path, err)}
+			return r.stillUnsaved(path, state, err)
 		}
 	}
 	return nil
+}
+
+// pushWhenFree waits for the lock first: a push that fails for it says less of who holds it.
+func (r *run) pushWhenFree(ctx context.Context, state unsavedState) error {
+	if err := r.awaitLockOrFail(ctx, stepStatePush); err != nil {
+		return err
+	}
+	return r.push(ctx, state)
+}
+
+// stillUnsaved is the failure of a run that could not push the state of an earlier one. The result goes on telling
+// where that state is, and who holds the lock when that is why.
+func (r *run) stillUnsaved(path string, state unsavedState, err error) *failure {
+	f := &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush, err: err}
+	errors.As(err, &f) // of the wait for the lock
+	f.err = fmt.Errorf("a state that an earlier run could not save could not be pushed either: %w; %s",
+		f.err, r.whereabouts(result.SavedLost, path))
+	if r.res.State == nil {
+		r.update(func(res *result.Result) {
+			res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: path}
+		})
+	}
+	return f
 }
 
 // keptStates are the files of all states that earlier runs could not save and that this run has to care for.

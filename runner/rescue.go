@@ -104,7 +104,7 @@ func (r *run) whereabouts(saved result.Saved, where string) string {
 	is := "the state of this run is in " + where
 	switch {
 	case saved == result.SavedPushed:
-		return "the state was saved after all"
+		return "the state was saved after all: run again"
 	case where == "":
 		return "the state of this run is lost: import what the result lists as unsaved"
 	case r.opts.Local && (r.opts.ownResult || filepath.Dir(where) == r.work.dir):

@@ -32,6 +32,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := checkRescueDir(r.opts.RescueDir); err != nil {
 		return err
 	}
+	if err := r.makeDebugLog(); err != nil {
+		return err
+	}
 	if err := r.prepareInputs(); err != nil {
 		return err
 	}
@@ -68,6 +71,19 @@ func checkRescueDir(dir string) error {
 		return usagef("--rescue-dir: %w: name a writable directory that outlives the pod", err)
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// makeDebugLog makes the file before a runtime does: for its owner alone. Without it a runtime would log to the
+// output of its step, and a debug log may hold credentials.
+func (r *run) makeDebugLog() error {
+	if r.opts.DebugLog == "" || r.opts.DryRun {
+		return nil
+	}
+	file, err := os.OpenFile(r.opts.DebugLog, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return usagef("--debug-log: %w: name a file that can be written", err)
+	}
+	return file.Close()
 }
 
 // prepareRoot makes the directory that every step runs in.

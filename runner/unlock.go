@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -140,6 +141,7 @@ func (r *run) afterUnlock(ctx context.Context, exit runtime.Exit, text string) e
 		r.setUnlock(unlock)
 		return nil
 	}
+	r.console.Print(strings.TrimSpace(text))
 	return r.stepFailure(stepForceUnlock, exit, runtime.TextOutput(text))
 }
 

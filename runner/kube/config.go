@@ -115,12 +115,21 @@ func (c Config) loadingRules() (*clientcmd.ClientConfigLoadingRules, error) {
 		}
 		// A missing file would be skipped in silence, and the requests go to localhost.
 		if _, err := os.Stat(expanded); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("config_path: %w", err)
+			return nil, &MissingFileError{Path: expanded, Err: err}
 		}
 		rules.Precedence = append(rules.Precedence, expanded)
 	}
 	return rules, nil
 }
+
+// MissingFileError is about a kubeconfig that is not there.
+type MissingFileError struct {
+	Path string // with the home directory in place of ~
+	Err  error
+}
+
+func (e *MissingFileError) Error() string { return "config_path: " + e.Err.Error() }
+func (e *MissingFileError) Unwrap() error { return e.Err }
 
 // paths returns the kubeconfig files; config_path wins over config_paths, as in the backend.
 func (c Config) paths() []string {

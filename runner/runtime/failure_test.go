@@ -139,6 +139,14 @@ func TestConcluded(t *testing.T) {
 	}
 }
 
+// TestTailOfFramedError has a command that knows no -no-color: a frame is no part of its message.
+func TestTailOfFramedError(t *testing.T) {
+	o := TextOutput("╷\n│ Error: Failed to write state\n│ \n│ secrets \"x\" is forbidden\n╵\n")
+	if got, want := o.Tail(), "Failed to write state: secrets \"x\" is forbidden"; got != want {
+		t.Errorf("tail = %q, want %q", got, want)
+	}
+}
+
 func TestTailOfCrash(t *testing.T) {
 	o := TextOutput("some line\nfatal error: out of memory\n\ngoroutine 1 [running]:\nrax 0x0\nrbx 0x1\nrcx 0x2\nrdx 0x3\nrdi 0x4\nrsi 0x5\n")
 	if got, want := o.Tail(), "fatal error: out of memory"; got != want {

@@ -238,6 +238,9 @@ type textBuffer struct {
 }
 
 func (b *textBuffer) add(line []byte) {
+	if line = unframed(line); line == nil {
+		return
+	}
 	if len(line) > maxText/4 {
 		line = append(line[:maxText/4:maxText/4], result.LineCut...)
 	}
@@ -251,6 +254,18 @@ func (b *textBuffer) add(line []byte) {
 		_, whole, _ := bytes.Cut(b.tail[len(b.tail)-maxText:], []byte("\n")) // half a secret would not be known for one
 		b.tail = append(b.tail[:0], whole...)
 	}
+}
+
+// unframed is a line without the frame that a runtime draws around an error where it has no -no-color; nil is one that
+// holds nothing else.
+func unframed(line []byte) []byte {
+	if inside, framed := bytes.CutPrefix(line, []byte("│")); framed {
+		return bytes.TrimPrefix(inside, []byte(" "))
+	}
+	if bytes.Equal(line, []byte("╷")) || bytes.Equal(line, []byte("╵")) {
+		return nil
+	}
+	return line
 }
 
 func (b *textBuffer) String() string {
