@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -156,9 +158,11 @@ func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
 	}
 }
 
-// retryPause is the wait between two tries of a step that does not wait for the lock itself.
-func retryPause(attempt int) time.Duration {
-	return min(time.Second<<min(attempt-1, 3), 8*time.Second)
+// lockPauses are the waits between the tries of a step that does not wait for the lock itself. Two runs that began at
+// once must not go on to meet at it.
+func lockPauses() backoff.BackOff {
+	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(8*time.Second), backoff.WithMaxElapsedTime(0)) // the budget ends them
 }
 
 // sleep waits for d, a stop or the end of ctx; it reports whether it slept to the end.

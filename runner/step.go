@@ -34,6 +34,7 @@ type done struct {
 // step runs one step until it succeeds, fails, or is out of time for the lock. However often it is tried, those who
 // watch the run are told of one begin and one end.
 func (r *run) step(ctx context.Context, s step) (done, error) {
+	pauses := lockPauses()
 	for attempt := 1; ; attempt++ {
 		if err := r.mayStart(ctx, s, attempt); err != nil {
 			return done{}, err
@@ -54,7 +55,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 		r.local.blame(f)
 		locked := f.reason == result.ReasonLocked
 		if locked {
-			if f = r.waitToRetry(ctx, s.name, attempt, output); f == nil {
+			if f = r.waitToRetry(ctx, s.name, pauses.NextBackOff(), output); f == nil {
 				continue
 			}
 		}
@@ -94,7 +95,7 @@ func (r *run) notStarted(step string, err error) *failure {
 
 // waitToRetry is for a step that failed at the lock: a runtime or backend that ignores -lock-timeout
 // fails at once, and init does whenever it has to make the first state.
-func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output *runtime.Output) *failure {
+func (r *run) waitToRetry(ctx context.Context, name string, pause time.Duration, output *runtime.Output) *failure {
 	looking, cancel := r.lookAhead(ctx)
 	r.lookAtLock(looking, output)
 	cancel()
@@ -105,9 +106,8 @@ func (r *run) waitToRetry(ctx context.Context, name string, attempt int, output 
 		f.tail = output.Tail()
 		return f
 	}
-	pause := min(retryPause(attempt), left)
 	start := time.Now()
-	r.sleep(ctx, pause)
+	r.sleep(ctx, min(pause, left))
 	r.budget.use(time.Since(start))
 	return nil
 }
