@@ -242,6 +242,7 @@ func TestDoctorWithoutAState(t *testing.T) {
 			p.run(t, "doctor", "tm/worker-0").want(t, test.code, test.want...)
 			if test.code != 0 && len(test.states) > 0 {
 				p.run(t, "state", "backup", "tm/worker-0").want(t, 1, "StateLost", "restore it")
+				p.run(t, "state", "ls", "-o", "wide").want(t, 0, "StateLost")
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func (cl *cluster) viewEntry(ctx context.Context, e *entry, read bool) (listView
 		return v, err
 	}
 	v.Object = objectName(e.object)
-	if read && len(e.chunks) > 0 {
+	if read && len(e.chunks)+len(e.copies) > 0 { // of copies alone it may be lost
 		s, err := cl.readState(ctx, e.object, nil)
 		v.State = &s
 		return v, err
