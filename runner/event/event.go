@@ -24,8 +24,6 @@ const (
 	StateLocked Reason = "StateLocked"
 	// OwnerReferencesRepaired: chunks that had lost their owner have it again.
 	OwnerReferencesRepaired Reason = "OwnerReferencesRepaired"
-	// StateUnreadable: the state cannot be read; the message begins with the reason of the StateReadable condition.
-	StateUnreadable Reason = "StateUnreadable"
 	// StateBackedUp: a new serial has a backup.
 	StateBackedUp Reason = "StateBackedUp"
 	// StateBackupFailed: there is no backup of the state, so that nothing that changes it may start.

@@ -150,7 +150,7 @@ func TestPassLocks(t *testing.T) {
 				t.Errorf("condition %+v lacks %q", r.Condition, part)
 			}
 		}
-		if r.Condition.Status != "Unknown" && r.Condition.Status != "False" {
+		if r.Condition.Type != "StateReadable" || r.Condition.Status != "False" || r.Condition.Reason != "StateLocked" {
 			t.Errorf("condition %+v", r.Condition)
 		}
 	}
