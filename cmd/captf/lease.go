@@ -193,7 +193,7 @@ func (cl *cluster) viewLease(ctx context.Context, l *coordinationv1.Lease, now t
 
 // whyLease is what a status was based on.
 func whyLease(status lease.Status, r lease.Record, job lease.Job, now time.Time) string {
-	left := func(d time.Duration) string { return duration.HumanDuration(d - now.Sub(r.AcquiredAt)) }
+	left := func(end time.Time) string { return duration.HumanDuration(end.Sub(now)) }
 	switch status {
 	case lease.Unheld:
 		return "free: it has no holder"
@@ -207,8 +207,10 @@ func whyLease(status lease.Status, r lease.Record, job lease.Job, now time.Time)
 	switch {
 	case job.PodRuns && !job.Exists:
 		return "held: its Job is deleted, and a pod of it still runs"
+	case job.Suspended:
+		return "held: its Job is suspended: resume it, or delete it"
 	case job.Exists:
-		return "held: its Job is not finished; at the latest in " + left(r.Backstop) + " it counts no more"
+		return "held: its Job is not finished; at the latest in " + left(r.Ends(job)) + " it counts no more"
 	}
-	return "held: its Job does not exist yet; without one it is free in " + left(lease.Grace)
+	return "held: its Job does not exist yet; without one it is free in " + left(r.AcquiredAt.Add(lease.Grace))
 }

@@ -302,6 +302,29 @@ func TestPassWaitsForClusterThatIsStopping(t *testing.T) {
 	f.start()
 }
 
+// A Job that a queue holds back for hours keeps the machines out all the while, and after it was let go.
+func TestPassWaitsForSuspendedCluster(t *testing.T) {
+	f := setUp(t)
+	cluster := newFixture(t, f.client, f.object.id.Namespace, "prod")
+	cluster.object.id.Kind = naming.Cluster
+	cluster.object.template.Adjust = func(j *batchv1.Job) { j.Spec.Suspend = new(true) }
+	name := cluster.start()
+	later := func() time.Time { return time.Now().Add(24 * time.Hour) }
+	f.launcher.Now = later
+	f.expect(Wait, "WaitingForClusterOperation")
+
+	jobs := f.client.BatchV1().Jobs(f.object.id.Namespace)
+	job, err := jobs.Get(t.Context(), name, metav1.GetOptions{})
+	f.must(err)
+	job.Spec.Suspend = new(false)
+	job, err = jobs.Update(t.Context(), job, metav1.UpdateOptions{})
+	f.must(err)
+	job.Status.StartTime = new(metav1.NewTime(later()))
+	_, err = jobs.UpdateStatus(t.Context(), job, metav1.UpdateOptions{})
+	f.must(err)
+	f.expect(Wait, "WaitingForClusterOperation")
+}
+
 // An object without a UID, which cannot own its state, is applied once all the same, and not again and again.
 func TestPassOfAnObjectWithoutUID(t *testing.T) {
 	f := setUp(t)

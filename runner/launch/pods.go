@@ -113,8 +113,11 @@ func (c Clients) Holder(ctx context.Context, name string) (lease.Job, error) {
 	job, err := c.Jobs.Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err == nil:
-		known.Exists = true
+		known.Exists, known.Suspended = true, job.Spec.Suspend != nil && *job.Spec.Suspend
 		known.Finished, _ = finishedAt(job)
+		if started := job.Status.StartTime; started != nil {
+			known.StartedAt = started.Time
+		}
 	case !apierrors.IsNotFound(err):
 		return known, err
 	}

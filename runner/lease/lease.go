@@ -59,6 +59,10 @@ type Job struct {
 	// PodRuns says that a pod of the Job is in a phase other than Succeeded and Failed, terminating
 	// ones included. A deleted Job can leave such a pod behind for its whole grace period.
 	PodRuns bool
+	// Suspended says that a queue holds it back, so that its deadline has not begun.
+	Suspended bool
+	// StartedAt is when its deadline began, anew after it was suspended; zero when it has not.
+	StartedAt time.Time
 }
 
 // Jobs reads a Job and its pods, live. A Job that does not exist is no error.
@@ -112,20 +116,30 @@ const (
 	Expired   Status = "Expired"   // older than the backstop, whatever its Job does
 )
 
-// Judge decides what r is worth at now. job is its holder, read live after the lease.
+// Judge decides what r is worth at now. job is its holder, read live after the lease. The backstop begins when the
+// Job's deadline does: one that a queue held back for hours is as dangerous after them.
 func Judge(r Record, job Job, now time.Time) Status {
-	age := now.Sub(r.AcquiredAt)
 	switch {
 	case r.Job == "":
 		return Unheld
-	case age > r.Backstop:
+	case job.Suspended && !job.Finished:
+		return Live
+	case now.After(r.Ends(job)):
 		return Expired
 	case job.PodRuns:
 		return Live
 	case job.Exists && job.Finished:
 		return Done
-	case !job.Exists && age > Grace:
+	case !job.Exists && now.Sub(r.AcquiredAt) > Grace:
 		return Abandoned
 	}
 	return Live
+}
+
+// Ends is when the backstop does, after which the lease counts no more.
+func (r Record) Ends(job Job) time.Time {
+	if job.StartedAt.After(r.AcquiredAt) {
+		return job.StartedAt.Add(r.Backstop)
+	}
+	return r.AcquiredAt.Add(r.Backstop)
 }

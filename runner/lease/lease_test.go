@@ -23,6 +23,10 @@ func TestJudge(t *testing.T) {
 		"not begun":             {Exists: true},
 		"finished":              {Exists: true, Finished: true},
 		"finished, pod is not":  {Exists: true, Finished: true, PodRuns: true},
+		"suspended":             {Exists: true, Suspended: true},
+		"finished, suspended":   {Exists: true, Finished: true, Suspended: true},
+		"resumed just now":      {Exists: true, PodRuns: true, StartedAt: now},
+		"resumed long ago":      {Exists: true, PodRuns: true, StartedAt: now.Add(-backstop - 1)},
 	}
 	const live, done, abandoned, expired = lease.Live, lease.Done, lease.Abandoned, lease.Expired
 	want := map[string][]lease.Status{ // by age
@@ -32,6 +36,10 @@ func TestJudge(t *testing.T) {
 		"not begun":             {live, live, live, live, live, expired},
 		"finished":              {done, done, done, done, done, expired},
 		"finished, pod is not":  {live, live, live, live, live, expired},
+		"suspended":             {live, live, live, live, live, live},
+		"finished, suspended":   {done, done, done, done, done, expired},
+		"resumed just now":      {live, live, live, live, live, live},
+		"resumed long ago":      {live, live, live, live, live, expired},
 	}
 	for name, job := range jobs {
 		for i, age := range ages {
