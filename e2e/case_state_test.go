@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -39,6 +40,62 @@ func TestFailureLeavesStateAlone(t *testing.T) {
 			t.Errorf("the state was changed (-before +after):\n%s", diff)
 		}
 	})
+}
+
+// encrypted has OpenTofu encrypt the state with a passphrase.
+const encrypted = `terraform {
+  encryption {
+    key_provider "pbkdf2" "k" {
+      passphrase = "PASSPHRASE"
+      iterations = 200000
+    }
+    method "aes_gcm" "m" {
+      keys = key_provider.pbkdf2.k
+    }
+    state {
+      method = method.aes_gcm.m
+    }
+  }
+}
+`
+
+// TestWrongPassphrase has an encrypted state and a root that cannot decrypt it, or does not try to: the state is not
+// taken for an empty one, and not a byte of it changes. cases.md 30.
+func TestWrongPassphrase(t *testing.T) {
+	for name, newBackend := range map[string]func(*testing.T, *fixture) backend{
+		"statesrv": newStatesrv, "kubernetes": backends["kubernetes"],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tools.Runtimes(t)[0], newBackend) // Terraform has no encryption
+			passphrase := func(text string) {
+				f.write(t, "encryption.tf", strings.ReplaceAll(encrypted, "PASSPHRASE", text))
+			}
+			passphrase("correct-horse-battery-staple")
+			f.must(t, 0, "apply")
+			before := string(f.backend.state(t))
+			if !strings.Contains(before, "encrypted_data") {
+				t.Fatal("the state is not encrypted")
+			}
+			refused := func(op string) {
+				t.Helper()
+				o := f.must(t, result.ExitFailed, op)
+				if e := o.result.Error; e.Reason != result.ReasonConfig || !strings.Contains(e.Tail, "crypt") {
+					t.Errorf("error = %+v, want what the runtime says about the encryption\n%s", e, o)
+				}
+			}
+			passphrase("another-horse-battery-staple")
+			refused("apply")
+			remove(t, filepath.Join(f.config, "encryption.tf"))
+			refused("destroy")
+			if string(f.backend.state(t)) != before || f.backend.holder(t) != "" {
+				t.Error("the state was changed, or its lock is held")
+			}
+			passphrase("correct-horse-battery-staple")
+			f.must(t, 0, "apply")
+			wantFile(t, f.files+"/second", "one")
+		})
+	}
 }
 
 // TestReusedDirectory runs twice in one working directory, for two states: nothing of the first one gets into the

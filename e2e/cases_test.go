@@ -45,7 +45,7 @@ var cases = []reported{
 	{26, "hashicorp/hcp-terraform-operator#372", "a fixed grace period", []string{"TestSignalWhileIdle", "TestLadder", "runner/runtime.TestLadder"}},
 	// C. State that could not be saved
 	{28, "hashicorp/terraform#24294", "a recovery push is refused because it is not locked", []string{"TestRescueByPush", "runner/statesrv.TestProtocol"}},
-	{30, "opentofu/opentofu#1710", "an empty state is written", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestRuntimeAppliesAfterARestore"}},
+	{30, "opentofu/opentofu#1710", "an empty state is written", []string{"runner/statesrv.TestProtocol", "runner/statesrv.TestRuntimeAppliesAfterARestore", "TestWrongPassphrase"}},
 	{31, "appvia/terranetes-controller#1380", "a failing plan replaces the state", []string{"TestFailureLeavesStateAlone"}},
 	// D. The kubernetes backend
 	{32, "hashicorp/terraform#33995", "a suffix that ends in a number", []string{"runner/state.TestSuffixThatEndsInANumber"}},
