@@ -35,6 +35,7 @@ type entry struct {
 	mode int64
 	text string // of a file
 	link string
+	uid  int
 	hard string // the other name of the same file, which is in the archive before it
 }
 
@@ -71,7 +72,7 @@ func withRuntime(kind, binary string) content {
 			"captf/runtime":         {mode: 0o755, text: binary},
 			"captf/module/":         {mode: 0o755},
 			"captf/module/main.tf":  {mode: 0o644, text: module},
-			"captf/work/":           {mode: 0o755},
+			"captf/work/":           {mode: 0o755, uid: 65532},
 			mirrored("0.1.0") + "x": {mode: 0o755, text: "binary"},
 		},
 		user: "65532:65532", labels: map[string]string{LabelContract: Contract, LabelRuntime: kind}, arch: runtime.GOARCH,
@@ -93,7 +94,7 @@ func (c content) build(t *testing.T) v1.Image {
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(c.files), order) {
 		e := c.files[name]
-		header := &tar.Header{Name: name, Mode: e.mode, Size: int64(len(e.text)), Typeflag: tar.TypeReg, Linkname: e.link}
+		header := &tar.Header{Name: name, Mode: e.mode, Size: int64(len(e.text)), Typeflag: tar.TypeReg, Linkname: e.link, Uid: e.uid}
 		switch {
 		case strings.HasSuffix(name, "/"):
 			header.Typeflag = tar.TypeDir

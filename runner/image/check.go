@@ -44,6 +44,7 @@ func (i *Image) Check(ctx context.Context, run bool) (all []Finding) {
 	}
 	all = append(all, i.checkReadable()...)
 	all = append(all, i.checkShadowed()...)
+	all = append(all, i.checkWork()...)
 	all = append(all, i.checkUser())
 	return append(all, i.checkLabels(version.kind)...)
 }
@@ -154,6 +155,17 @@ func (i *Image) checkShadowed() (found []Finding) {
 		}
 	}
 	return found
+}
+
+// jobUser is who a Job runs as.
+const jobUser = 65532
+
+// checkWork: a Job mounts something there, but a volume of a container engine is as what the image has there.
+func (i *Image) checkWork() []Finding {
+	if _, f, ok := i.resolve(WorkPath); ok && f.Mode.IsDir() && (f.UID == jobUser || f.Mode.Perm()&0o002 != 0) {
+		return nil
+	}
+	return []Finding{warning("layout", "%s is no folder of user %d: a run that is not in a Job cannot write there; COPY --chown=%d:%d an empty folder", WorkPath, jobUser, jobUser, jobUser)}
 }
 
 // checkUser: runAsNonRoot is decided by a number, and the Job's own runAsUser counts more than the image's.

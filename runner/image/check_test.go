@@ -54,6 +54,8 @@ func TestDefects(t *testing.T) {
 		}, "warning providers example.test/captf/probe: the lock file has 0.1.7"},
 		{"a folder for root", func(c *content) { c.files["captf/"] = entry{mode: 0o700} }, "error layout 1 files or folders are not readable (or executable) for every user, such as /captf:"},
 		{"a file that a Job hides", func(c *content) { c.add("captf/config/main.tf.json", "{}") }, "warning layout /captf/config/main.tf.json is in the way"},
+		{"no folder to work in", func(c *content) { delete(c.files, "captf/work/") }, "warning layout /captf/work is no folder of user 65532"},
+		{"a folder of root to work in", func(c *content) { c.files["captf/work/"] = entry{mode: 0o755} }, "warning layout /captf/work is no folder of user 65532"},
 		{"root", func(c *content) { c.user = "" }, "warning user it runs as root"},
 		{"root by number", func(c *content) { c.user = "0:0" }, "warning user it runs as root"},
 		{"a name as user", func(c *content) { c.user = "nobody" }, "warning user user \"nobody\" is a name"},

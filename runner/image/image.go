@@ -29,6 +29,7 @@ type File struct {
 	Mode fs.FileMode // with the type
 	Link string      // where a symbolic link points to; of a hard link the absolute path of the other name
 	Size int64
+	UID  int // the user that it belongs to
 }
 
 // Open reads an image. ref is a registry's reference, an archive (`docker save`, or an OCI archive) or a folder with
@@ -80,7 +81,7 @@ func (i *Image) read(opened v1.Image, want func(name string) bool) error {
 		for dir := path.Dir(name); dir != "/" && i.Files[dir].Mode == 0; dir = path.Dir(dir) {
 			i.Files[dir] = File{Mode: fs.ModeDir | 0o755} // a layer need not name it
 		}
-		f := File{Mode: header.FileInfo().Mode(), Link: header.Linkname, Size: header.Size}
+		f := File{Mode: header.FileInfo().Mode(), Link: header.Linkname, Size: header.Size, UID: header.Uid}
 		if header.Typeflag == tar.TypeLink {
 			f.Link = path.Clean("/" + header.Linkname)
 		}

@@ -57,7 +57,7 @@ func pull(ctx context.Context, ref string, platform v1.Platform) (v1.Image, erro
 	}
 	image, err := remote.Image(parsed, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithPlatform(platform))
 	if err != nil {
-		return nil, fmt.Errorf("read %s from its registry: %w", ref, err)
+		return nil, fmt.Errorf("%s is no file or folder here, and cannot be read from its registry: %w", ref, err)
 	}
 	return image, nil
 }

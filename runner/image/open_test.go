@@ -110,7 +110,7 @@ func TestOpenFails(t *testing.T) {
 	t.Cleanup(server.Close)
 	missing := strings.TrimPrefix(server.URL, "http://") + "/team/none:1"
 	for source, want := range map[string]string{
-		missing:         "read " + missing + " from its registry",
+		missing:         missing + " is no file or folder here, and cannot be read from its registry",
 		"Not/A ref":     "no file or folder here, and no image reference",
 		"/no/image.tar": "stat /no/image.tar: no such file",
 		"../image.tar":  "stat ../image.tar: no such file",
