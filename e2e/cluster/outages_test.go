@@ -4,10 +4,14 @@ package cluster
 
 import (
 	"context"
+	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lock"
@@ -81,6 +85,47 @@ func outages() []fault {
 			},
 			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
 		},
+		{
+			// Nobody tells what became of the pod, until a person says that the node is off: docs/runbooks.md.
+			name: "node out of reach, then tainted `out-of-service`", long: true, alone: true, variables: slower, locks: stale, lost: true,
+			hit:  func(t *testing.T, s *subject, job *batchv1.Job) { s.giveNodeUp(t, job) },
+			ends: func(e ending) bool { return e.condition == string(launch.Interrupted) },
+		},
+	}
+}
+
+// outOfService is the taint by which a person says that a node is off.
+const outOfService = "node.kubernetes.io/out-of-service"
+
+// giveNodeUp has the runner's node fall silent, and the runner die with it. To delete the pod is not enough.
+func (s *subject) giveNodeUp(t *testing.T, job *batchv1.Job) {
+	t.Helper()
+	s.awaitSecond(t)
+	node(t, "stop", "kubelet")
+	defer node(t, "start", "kubelet")
+	killProcess(t, runnerProcess(t, job))
+	name := kubectl(t, "get", "nodes", "-o", "jsonpath={.items[0].metadata.name}")
+	kubectl(t, "wait", "--for=condition=Ready=Unknown", "--timeout=2m", "node/"+name)
+	s.deletePod(t, job, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+	if found := s.look(t); found.Verdict != lock.Alive {
+		t.Errorf("a pod was deleted of which nobody knows whether it runs, and its lock is %s", found.Verdict)
+	}
+	kubectl(t, "taint", "nodes", name, outOfService+"=nodeshutdown:NoExecute")
+	defer kubectl(t, "taint", "nodes", name, outOfService+"-")
+	poll(t, "the end of the Job", func(ctx context.Context) (bool, error) {
+		return s.look(t).Verdict != lock.Alive, nil
+	})
+}
+
+// killProcess ends a process of a pod at once. proc is its folder in /proc.
+func killProcess(t *testing.T, proc string) {
+	t.Helper()
+	pid, err := strconv.Atoi(filepath.Base(proc))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Fatalf("kill process %q: %v", proc, err)
 	}
 }
 
