@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -107,6 +108,8 @@ func withAdvice(err error, page string) error {
 		return fmt.Errorf("%w (set STATESRV_USERNAME and STATESRV_PASSWORD)", err)
 	case errors.As(err, new(serverError)):
 		return err
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return err // no right helps
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return fmt.Errorf("%w (kubectl describe quota -n NAMESPACE shows what is used)", err)
 	case apierrors.IsForbidden(err):

@@ -78,19 +78,43 @@ func (s observed) ended(r launch.Run) finding {
 	case launch.Succeeded:
 		return finding{Level: fine, Text: text}
 	case launch.StateUnsaved:
-		if res := o.Result; res != nil && res.Unsaved != nil && res.State != nil && res.State.Where == "" {
-			return finding{Level: problem, Text: text + "; nothing may run before they are in the state, or gone: then delete the Job", Next: s.logs(r)}
-		}
-		return finding{Level: problem, Text: text + "; nothing may run before its state is restored", Next: s.command("state rescue")}
+		return s.stateUnsaved(r, o, text)
 	case launch.Blocked, launch.PlanChanged:
 		return finding{Level: problem, Text: text + "; a person has to approve its plan", Next: s.logs(r)}
 	case launch.Interrupted:
-		if r.Owner.UID == "" { // started by hand, and its pod, with its log, is mostly gone
-			return finding{Level: note, Text: text + "; launch it again", Next: s.outcome(r)}
-		}
-		return finding{Level: note, Text: text + "; it is tried again", Next: s.outcome(r)}
+		return s.interrupted(r, o, text)
 	}
 	return finding{Level: problem, Text: text, Next: s.afterFailure(r, o)}
+}
+
+// stateUnsaved tells of a Job after which nothing may run.
+func (s observed) stateUnsaved(r launch.Run, o launch.Outcome, text string) finding {
+	f := finding{Level: problem, Text: text + "; nothing may run before its state is restored", Next: s.command("state rescue")}
+	switch res := o.Result; {
+	case res == nil || res.State == nil:
+	case res.State.Where == "" && res.Unsaved != nil:
+		f.Text, f.Next = text+"; nothing may run before they are in the state, or gone: then delete the Job", s.logs(r)
+	case res.State.Saved == result.SavedLost:
+		f.Text, f.Next = text+"; nothing may run before what only it knew is imported, or gone: then delete the Job", s.outcome(r)
+	}
+	return f
+}
+
+// interrupted tells of a Job whose pod, with its log, is mostly gone. What a person launched nobody tries again.
+func (s observed) interrupted(r launch.Run, o launch.Outcome, text string) finding {
+	next := s.outcome(r)
+	if o.Result == nil && o.Untouched {
+		text += "; it had not begun"
+		next = fmt.Sprintf("kubectl get events -n %s --sort-by=.lastTimestamp | grep %s", s.object.Namespace, r.Name)
+	}
+	if r.Owner.UID != "" {
+		return finding{Level: note, Text: text + "; it is tried again", Next: next}
+	}
+	again := s.command("launch "+string(r.Op), "--image IMAGE -f ROOT")
+	if r.Op == naming.Restore {
+		again = s.command("launch restore", "--image IMAGE -f ROOT --backup NAME")
+	}
+	return finding{Level: note, Text: text + "; launch it again", Next: again + " (what happened: " + next + ")"}
 }
 
 // afterFailure is the command for a reason.

@@ -195,7 +195,16 @@ func whereState(r *result.Result, message string) string {
 	case r.Partial && r.State.Saved == result.SavedLost:
 		return "the runner was killed while it rescued the state, which may be lost"
 	}
-	return strings.TrimSuffix(fmt.Sprintf("the state is in %s: %s", r.State.Where, message), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("the state is in %s: %s", place(r.State), message), ": ")
+}
+
+// place is where an unsaved state is. What is called lost is in the working directory, which the kubelet removes as soon
+// as the pod has ended, if it is an emptyDir.
+func place(s *result.State) string {
+	if s.Saved == result.SavedLost {
+		return s.Where + " (gone with the pod, unless that is a volume)"
+	}
+	return s.Where
 }
 
 // killed concludes for a runner that did not come to its end. It failed if the next attempt is likely to end in the
@@ -250,7 +259,7 @@ func (e Evidence) withoutResult(o Outcome, err error) Outcome {
 // whereabouts tells in a few words where an unsaved state is.
 func (o Outcome) whereabouts() string {
 	if o.Result != nil && o.Result.State != nil && o.Result.State.Where != "" {
-		return "it is in " + o.Result.State.Where
+		return "it is in " + place(o.Result.State)
 	}
 	return result.Cut(strings.Join(strings.Fields(o.Message), " "), maxWhereabouts)
 }
