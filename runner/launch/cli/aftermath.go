@@ -15,8 +15,8 @@ import (
 )
 
 // target is the object and its namespace as a person types them.
-func (f *follower) target() string {
-	id := f.object.Identity()
+func target(o launch.Object) string {
+	id := o.Identity()
 	return fmt.Sprintf("%s/%s -n %s", strings.ToLower(string(id.Kind)), id.Name, id.Namespace)
 }
 
@@ -56,9 +56,9 @@ func (f *follower) printState(run launch.Run, r *result.Result) {
 		f.say("the state was saved after all: it has what this run did")
 	case s.Saved == result.SavedRescued:
 		_, set, _ := strings.Cut(s.Where, "/")
-		f.say("the state is in %s: %s launch restore %s --backup %s --image IMAGE puts it back", s.Where, f.Name(), f.target(), set)
+		f.say("the state is in %s: %s launch restore %s --backup %s --image IMAGE puts it back", s.Where, f.Name(), target(f.object), set)
 	default:
-		f.say("the state is not saved (%s) %s: look at %s doctor %s", s.Saved, s.Where, f.Name(), f.target())
+		f.say("the state is not saved (%s) %s: look at %s doctor %s", s.Saved, s.Where, f.Name(), target(f.object))
 	}
 }
 
@@ -80,5 +80,5 @@ func (f *follower) deleted(ctx context.Context) error {
 		}
 	}
 	return Exit{Code: result.ExitRetry, Err: fmt.Errorf("job %s was deleted while it ran, and %s: look at %s doctor %s before you launch again",
-		f.job, end, f.Name(), f.target())}
+		f.job, end, f.Name(), target(f.object))}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	batchv1 "k8s.io/api/batch/v1"
@@ -23,15 +24,20 @@ func (e Env) newAttach() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			return failed(e.attach(c.Context(), args[0], output == outputJSON))
-		},
+		RunE: e.command(func(ctx context.Context, e Env, job string) error { return e.attach(ctx, job, output) }),
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "json prints the outcome for a program; for people when it is empty")
 	return c
 }
 
-func (e Env) attach(ctx context.Context, name string, asJSON bool) error {
+func (e Env) attach(ctx context.Context, name, output string) error {
+	if output != "" && output != outputJSON {
+		return usagef("-o %q: want json", output)
+	}
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "job.batch/"), "job/") // as kubectl prints it
+	if strings.Contains(name, "/") {
+		return usagef("%q is no name of a Job: %s doctor KIND/NAME lists the Jobs of an object", name, e.Name())
+	}
 	client, namespace, err := e.Connect()
 	if err != nil {
 		return err
@@ -49,7 +55,7 @@ func (e Env) attach(ctx context.Context, name string, asJSON bool) error {
 		o.desired = launch.Desired{Op: naming.Destroy, Once: true, Tick: job.Annotations[launch.AnnotationTick]}
 	}
 	f := e.follower(client, &launch.Launcher{Clients: launch.NewClients(client, namespace)}, o)
-	f.json, f.job, f.attached = asJSON, name, true
+	f.json, f.job, f.attached = output == outputJSON, name, true
 	f.mine = func(r launch.Run) bool { return r.Name == name }
 	return f.run(ctx)
 }

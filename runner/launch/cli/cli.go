@@ -123,7 +123,7 @@ func (e Env) newOp(op naming.Op, text string) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return failed(e.launch(c.Context(), o, args[0])) },
+		RunE: e.command(func(ctx context.Context, e Env, object string) error { return e.launch(ctx, o, object) }),
 	}
 	o.flags(c)
 	return c

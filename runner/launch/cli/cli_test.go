@@ -155,7 +155,7 @@ func TestRefusal(t *testing.T) {
 	for _, more := range []string{"--detach", "--dry-run"} {
 		term.clear()
 		term.must(4, term.args("apply", more)...)
-		term.says(term.err, "StateCorrupt: ")
+		term.says(term.err, "StateCorrupt: ", "captf doctor terraformcluster/prod -n "+term.namespace)
 		if n := strings.Count(term.err.String(), "StateCorrupt"); n != 1 {
 			t.Errorf("the reason stands there %d times: %s", n, term.err)
 		}

@@ -42,9 +42,7 @@ func (f *follower) finish(ctx context.Context, run launch.Run) error {
 	if f.json {
 		e := json.NewEncoder(f.Out)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(end); err != nil {
-			return err
-		}
+		_ = e.Encode(end) // Out keeps the error
 	} else {
 		f.printEnd(run)
 	}
@@ -111,6 +109,9 @@ func (f *follower) printEnd(run launch.Run) {
 	} else {
 		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, f.cause(o)), strings.ReplaceAll(o.Message, "\n", "; "))
 	}
+	if o.Result == nil && o.Verdict != launch.Succeeded && f.hindrance != "" {
+		f.say("what kept it from its work: %s", f.hindrance)
+	}
 	if o.Untouched && o.Verdict != launch.Succeeded {
 		f.say("the state was not touched")
 	}
@@ -124,6 +125,9 @@ func (f *follower) printResult(run launch.Run, r *result.Result) {
 	o := run.Outcome
 	if r.Plan != nil && (run.Op == naming.Plan || o.Verdict == launch.Blocked || o.Verdict == launch.PlanChanged) {
 		f.printPlan(r.Plan)
+	}
+	if o.Verdict == launch.Blocked {
+		f.say("to apply it all the same: %s launch plan prints the plan's hash, and %s launch apply --approve HASH without --guard-deletes applies it", f.Name(), f.Name())
 	}
 	if r.Drift != nil && r.Drift.Detected {
 		f.printChanges(r.Drift.Resources, r.Drift.Truncated)
@@ -157,8 +161,9 @@ func did(r *result.Result) string {
 func (f *follower) printPlan(p *result.Plan) {
 	f.say("plan: %d to create, %d to update, %d to replace, %d to delete", p.Create, p.Update, p.Replace, p.Delete)
 	f.printChanges(p.Resources, p.Truncated)
-	// The hash is the one line for scripts.
-	fmt.Fprintln(f.Out, table.Printable(p.Hash))
+	if p.Hash != "" { // an apply that only guards deletes has none
+		fmt.Fprintln(f.Out, table.Printable(p.Hash)) // the one line for scripts
+	}
 }
 
 func (f *follower) printChanges(changes []result.Change, truncated bool) {

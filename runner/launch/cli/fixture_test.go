@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,8 +35,14 @@ type terminal struct {
 	interrupts chan os.Signal
 	env        Env
 	dir        string
-	fences     int // see passes
+	fences     int  // see passes
+	full       bool // nothing can be printed
 }
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func setUp(t *testing.T) *terminal {
 	t.Helper()
@@ -73,7 +80,10 @@ func (t *terminal) write(name, text string) string {
 // run runs a command line and returns its exit code.
 func (t *terminal) run(args ...string) int {
 	t.Helper()
-	t.env.Out, t.env.Err = t.out, t.err
+	t.env.Err = t.err
+	if t.env.Out = t.out; t.full {
+		t.env.Out = fullDisk{}
+	}
 	c := New(t.env)
 	c.SetArgs(args)
 	c.SetOut(io.Discard)

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
+	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -39,8 +39,11 @@ type follower struct {
 	gone bool   // the state was removed
 	// stopped says that a person chose to stop the Job.
 	stopped bool
-	log     *podLog
-	said    map[string]bool // by once
+	// hindrance is what last kept the Job's pod from its start. The Job's end does not tell of it.
+	hindrance string
+	waited    bool // for machines, behind leases that only age away
+	log       *podLog
+	said      map[string]bool // by once
 }
 
 func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.Object) *follower {
@@ -58,11 +61,6 @@ func (e Env) follower(client kubernetes.Interface, l *launch.Launcher, o launch.
 		return nil
 	}
 	return f
-}
-
-// say writes a line for people. Results go to Out alone.
-func (e Env) say(format string, args ...any) {
-	fmt.Fprintln(e.Err, table.Printable(fmt.Sprintf(format, args...)))
 }
 
 // run makes passes until there is an end. A failed request is made again: the Job goes on without us.
@@ -124,6 +122,7 @@ func (f *follower) step(ctx context.Context, r launch.Report) (done bool, err er
 		f.follow(ctx, *d.Run, d.Message)
 	case d.Action == launch.Wait:
 		f.once("%s: %s", d.Reason, d.Message)
+		f.waited = f.waited || d.Reason == string(lease.WaitingForMachineOperations)
 	case d.Action == launch.Refuse:
 		return true, f.refuse(ctx, d, last)
 	case d.Action == launch.Cleanup && r.Gone:
@@ -143,7 +142,10 @@ func (f *follower) created(r launch.Report, last *launch.Run) (done bool) {
 	}
 	f.job, f.over = r.Created, false
 	f.say("job %s is created", r.Created)
-	if f.detach {
+	switch {
+	case f.detach && f.json:
+		fmt.Fprintf(f.Out, "{\"job\":%q}\n", r.Created)
+	case f.detach:
 		fmt.Fprintln(f.Out, r.Created)
 	}
 	return f.detach
@@ -160,12 +162,16 @@ func (f *follower) refuse(ctx context.Context, d launch.Decision, last *launch.R
 	} else if d.Message == errDeleted.Error() {
 		return f.deleted(ctx)
 	}
-	return Exit{Code: refusal(d.Reason), Err: refused(d)}
+	return Exit{Code: refusal(d.Reason), Err: f.refused(d, f.object)}
 }
 
-// refused names the reason once: the message about a state begins with it.
-func refused(d launch.Decision) error {
-	return fmt.Errorf("%s: %s", d.Reason, strings.TrimPrefix(d.Message, d.Reason+": "))
+// refused names the reason once: the message about a state begins with it. The doctor knows the way out of those.
+func (e Env) refused(d launch.Decision, o launch.Object) error {
+	err := fmt.Errorf("%s: %s", d.Reason, strings.TrimPrefix(d.Message, d.Reason+": "))
+	if strings.HasPrefix(d.Reason, "State") {
+		return fmt.Errorf("%w; %s doctor %s says what to do", err, e.Name(), target(o))
+	}
+	return err
 }
 
 func refusal(reason string) int {
@@ -186,12 +192,29 @@ func (f *follower) follow(ctx context.Context, run launch.Run, message string) {
 	} else {
 		f.job = run.Name
 		if f.log.follow(ctx, run) {
+			f.hindrance = ""
 			return
 		}
 		f.once("%s", message)
 	}
-	for _, line := range f.warnings(ctx, run) {
+	warnings := f.warnings(ctx, run)
+	for _, line := range warnings {
 		f.once("%s", line)
+	}
+	if f.mine(run) {
+		f.hinder(run, warnings)
+	}
+}
+
+// hinder keeps what keeps a Job's pod from its start, else from being there.
+func (f *follower) hinder(run launch.Run, warnings []string) {
+	for _, p := range run.Pods {
+		if p.Waiting != "" {
+			f.hindrance = fmt.Sprintf("pod %s: %s: %s", p.Name, p.Waiting, p.Message)
+		}
+	}
+	if n := len(warnings); f.hindrance == "" && len(run.Pods) == 0 && n > 0 {
+		f.hindrance = warnings[n-1]
 	}
 }
 
@@ -243,7 +266,11 @@ func (f *follower) pause(ctx context.Context) (done bool, err error) {
 
 // interrupted lets the Job go on, unless a person says otherwise.
 func (f *follower) interrupted(ctx context.Context) (bool, error) {
-	if f.job == "" {
+	switch {
+	case f.job == "" && f.waited:
+		f.say("no job was created; what it has reserved for one is free again in %s", lease.Grace)
+		return true, Exit{Code: result.ExitRetry}
+	case f.job == "":
 		f.say("no job was created")
 		return true, Exit{Code: result.ExitRetry}
 	}
@@ -261,7 +288,7 @@ func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object, o
 		return err
 	}
 	if job == nil {
-		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %w", refused(d))}
+		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %w", e.refused(d, o))}
 	}
 	if output == outputJSON {
 		doc := json.NewEncoder(e.Out)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"time"
@@ -106,6 +107,12 @@ func (o *options) validate() error {
 		return usagef("--approve %q: want the hash that launch plan printed, p2: and 64 hex digits", o.approve)
 	case o.output != "" && o.output != outputJSON:
 		return usagef("-o %q: want json", o.output)
+	case o.module != "" && !path.IsAbs(o.module):
+		return usagef("--module %q: want a path in the image from its root, such as %s", o.module, imageModule)
+	case o.deadline <= 0 || o.grace <= 0:
+		return usagef("--deadline %s, --grace %s: want more than 0", o.deadline, o.grace)
+	case o.lockTimeout >= o.deadline:
+		return usagef("--lock-timeout %s is not below --deadline %s: the Job could wait for the lock until it is killed", o.lockTimeout, o.deadline)
 	case !slices.Contains([]string{"", "Always", "IfNotPresent", "Never"}, o.pullPolicy):
 		return usagef("--image-pull-policy %q: want Always, IfNotPresent or Never", o.pullPolicy)
 	}

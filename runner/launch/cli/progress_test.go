@@ -68,6 +68,7 @@ func TestRepeatedNewsAreToldOnce(t *testing.T) {
 	}
 	term.end(jobtest.End{NoPod: true, Condition: batchv1.JobReasonDeadlineExceeded})
 	term.code(ended, 3)
+	term.says(term.err, "what kept it from its work: pod "+pod.Name+": ErrImagePull: no such image")
 	for _, text := range []string{refusal, "waits: ErrImagePull no such image", "waits: ImagePullBackOff no such image"} {
 		if n := strings.Count(term.err.String(), text); n != 1 {
 			t.Errorf("%q is told %d times:\n%s", text, n, term.err)
