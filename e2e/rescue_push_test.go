@@ -44,6 +44,22 @@ func TestRescueByPush(t *testing.T) {
 	})
 }
 
+// TestRescueOfSavedState has a state server that saves each state and never says so. OpenTofu then pushes the state
+// under a newer serial, and has its own next try refused: the run finds that the state is there.
+func TestRescueOfSavedState(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, h := faulty(t, runtime)
+		h.harms(when(writesState, unheard))
+		o := f.must(t, result.ExitRetry, "apply", noRetry...)
+		wantSaved(t, o, result.SavedPushed)
+		h.harms(nil)
+		wantFree(t, f, o)
+		wantInFlight(t, o)
+		f.wantNothingToDo(t)
+	})
+}
+
 // wantSaved is for a run whose state its runtime could not save.
 func wantSaved(t *testing.T, o outcome, saved result.Saved) {
 	t.Helper()

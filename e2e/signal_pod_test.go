@@ -38,7 +38,7 @@ for i in 1 2 3 4 5; do (setsid sleep 0.1 &); done
 (setsid sleep 300 &)
 zombies() { grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l; }
 sleep 0.5
-i=0; while [ $(zombies) != 0 ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i+1)); done
+i=0; while [ $(zombies) != 0 ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done
 echo "zombies: $(zombies), parent: $PPID" >&2
 exec "$REAL" "$@"
 `)

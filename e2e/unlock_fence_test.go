@@ -136,6 +136,25 @@ func TestStopDuringFence(t *testing.T) {
 	}
 }
 
+// TestFenceOfOwnLock has a runtime be killed whose write comes late: it is refused once the run has released the lock
+// that its child left.
+func TestFenceOfOwnLock(t *testing.T) {
+	onKubernetes(t, func(t *testing.T, f *fixture, k *kubernetes) {
+		f.slowSecond(t, "5m")
+		l := f.start(t, "apply")
+		l.says(t, creatingSecond)
+		read := k.read(t, naming.StateSecret(k.suffix, 0))
+		l.child(t, "apply").kill(t)
+		o := l.finish(t)
+		if !o.result.Lock.Released {
+			t.Errorf("lock = %+v, want it released\n%s", o.result.Lock, o)
+		}
+		if err := k.writeLate(t, read); !apierrors.IsConflict(err) {
+			t.Errorf("the late write: %v, want a conflict\n%s", err, o)
+		}
+	})
+}
+
 // fences matches the runner's own writes into the Secrets of a state.
 func fences(r *http.Request) bool {
 	return r.Method == http.MethodPut && about("secrets")(r) && r.UserAgent() == "captf-runner"

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/captf/captf-runner/runner/kube"
+	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -28,8 +29,34 @@ func (r *run) fence(ctx context.Context) {
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
 	if err := c.fence(ctx, r.opts.ForceUnlock); err != nil && r.stop.Cause() == nil { // else nothing is released
-		r.log.Warn("a write of the lock's dead holder that is still on its way would not be refused", "id", r.opts.ForceUnlock, "error", err)
+		r.noFence(r.opts.ForceUnlock, err)
 	}
+}
+
+// fenceOwn is the fence against this run's own child, which is dead and left its lock: the API server, or what stands
+// before it, may still have a request that the child has sent. It goes up after a stop as well, and only while the
+// child holds the lock: a push that is repeated for long may find that of another run.
+func (r *run) fenceOwn(ctx context.Context) {
+	c, ok := r.keeper.(*cluster)
+	if !ok {
+		return
+	}
+	ctx, cancel := r.look(ctx)
+	defer cancel()
+	holder, err := c.Holder(ctx)
+	if err == nil && compare(holder, r.ownLock).Outcome != lock.Released {
+		return
+	}
+	if err == nil {
+		err = c.fence(ctx, r.ownLock)
+	}
+	if err != nil {
+		r.noFence(r.ownLock, err)
+	}
+}
+
+func (r *run) noFence(id string, err error) {
+	r.log.Warn("a write of the lock's dead holder that is still on its way would not be refused", "id", id, "error", err)
 }
 
 // fence gives each Secret of the state a new version.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -35,7 +36,7 @@ func (r *run) initialise(ctx context.Context) error {
 	go func() { glance <- r.glance(ctx) }()
 	output, err := r.initWithRetries(ctx)
 	r.freeAt = <-glance
-	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) {
+	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) && !errors.Is(err, syscall.EMFILE) {
 		if noVersion := r.askVersion(ctx); noVersion != nil && r.stop.Cause() == nil {
 			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; %s", r.rt.Command[0], noVersion,
 				r.opts.wayOut("put one into the image, or name it with --bin", "install one, or name it with --bin"))

@@ -42,7 +42,7 @@ func (l *local) wayOut(err error) string {
 	if errors.Is(err, statesrv.ErrDamaged) {
 		return "a run in another folder would begin with an empty state"
 	}
-	return "make the folder " + l.dir + " and all in it writable"
+	return orMoreFiles(err, "make the folder "+l.dir+" and all in it writable")
 }
 
 func isDiskFull(err error) bool {

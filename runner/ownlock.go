@@ -52,6 +52,7 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 	if r.keeper == nil || r.ownLock == "" || !r.childGone || r.res.Lock.Released || r.holder().ID != r.ownLock {
 		return
 	}
+	r.fenceOwn(ctx)
 	ctx, cancel := r.look(ctx)
 	defer cancel()
 	unlock, err := r.keeper.Release(ctx, r.ownLock)

@@ -74,7 +74,8 @@ func resultsBeside(path string) []string {
 	return ended
 }
 
-// dropTaken removes the results whose news this run's own result has now.
+// dropTaken removes the results whose news this run's own result has now. Only the last one has all of it: what does not
+// fit into one that is partial is kept nowhere else yet.
 func (r *run) dropTaken() {
 	for _, path := range r.taken {
 		_ = os.Remove(path)

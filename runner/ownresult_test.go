@@ -2,12 +2,37 @@ package runner
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/captf/captf-runner/runner/runtime"
 )
+
+// TestTakenResultStaysUntilTheEnd takes over what a result beside this one tells: a run that is killed before it has
+// written its whole result must not take the news with it.
+func TestTakenResultStaysUntilTheEnd(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "vpc.json")
+	beside, err := newBeside(own)
+	news := `{"version":1,"op":"apply","error":null,"unsaved":{"count":1,"resources":[{"address":"a.b","action":"create"}]}}`
+	if err := errors.Join(err, os.WriteFile(beside, []byte(news), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(Options{Result: own, ownResult: true}, Host{Log: slog.New(slog.DiscardHandler), Stop: runtime.NewStop(0)})
+	defer r.release()
+	if err := r.openResult(); err != nil {
+		t.Fatal(err)
+	}
+	if r.earlier == nil || r.earlier.Count != 1 || !exists(beside) {
+		t.Errorf("taken over: %+v; the result is there: %v, want the news and the result", r.earlier, exists(beside))
+	}
+	if _, err := r.finish(nil); err != nil || exists(beside) {
+		t.Errorf("at the end: %v; the result is there: %v, want it gone", err, exists(beside))
+	}
+}
 
 // TestResultsBeside has results beside one of a local run: only that of a run that has ended is taken over. A result
 // that was just made is not locked yet, and its run would find it locked by the one that looks.

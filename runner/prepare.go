@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/captf/captf-runner/runner/root"
 )
@@ -18,15 +19,23 @@ import (
 const varFile = "terraform.tfvars.json"
 
 func workdirError(err error) error {
-	return fmt.Errorf("workdir: %w: name a writable directory with room in it with --workdir", err)
+	return fmt.Errorf("workdir: %w: %s", err, orMoreFiles(err, "name a writable directory with room in it with --workdir"))
 }
 
 func configError(err error) error {
-	return fmt.Errorf("config: %w: name the directory of the rendered root, readable, with --config", err)
+	return fmt.Errorf("config: %w: %s", err, orMoreFiles(err, "name the directory of the rendered root, readable, with --config"))
 }
 
 func moduleError(err error) error {
-	return fmt.Errorf("module: %w: make the module readable, or name another with --module", err)
+	return fmt.Errorf("module: %w: %s", err, orMoreFiles(err, "make the module readable, or name another with --module"))
+}
+
+// orMoreFiles is the way out of an error, unless the runner itself may open no more files.
+func orMoreFiles(err error, wayOut string) string {
+	if errors.Is(err, syscall.EMFILE) {
+		return "raise the limit of open files (ulimit -n)"
+	}
+	return wayOut
 }
 
 // checkLayout finds an image of the wrong layout before anything runs.

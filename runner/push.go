@@ -3,9 +3,11 @@ package runner
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,7 +134,22 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 		r.log.Warn("somebody released the lock while the state was pushed: it was saved")
 		return nil
 	}
-	return pushError(r.redact.String(output.Tail()))
+	err = pushError(r.redact.String(output.Tail()))
+	if errors.Is(err, errRefused) && sameContent(r.pullState(ctx), state.bytes) {
+		r.log.Info("the state that the backend refuses is the one that it has: it was saved, and the answer was lost")
+		return nil
+	}
+	return err
+}
+
+// sameContent tells whether two states have the same resources and outputs. The serials may differ: what is pushed gets
+// one of its own. So may the lineages, of a state that had none.
+func sameContent(one, other []byte) bool {
+	var a, b struct {
+		Resources []any
+		Outputs   map[string]any
+	}
+	return json.Unmarshal(one, &a) == nil && json.Unmarshal(other, &b) == nil && len(a.Resources) > 0 && reflect.DeepEqual(a, b)
 }
 
 // pushKept pushes the states that earlier runs in this working directory could not save, before anything is done

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,24 @@ func TestPusherGivesUp(t *testing.T) {
 		var permanent *backoff.PermanentError
 		if (err != nil) != (row.err != nil) || errors.As(err, &permanent) != row.forever {
 			t.Errorf("%s: %v, permanent %v, want %v", name, err, errors.As(err, &permanent), row.forever)
+		}
+	}
+}
+
+func TestSameContent(t *testing.T) {
+	const state = `{"serial":1,"lineage":"a","outputs":{"x":{"value":1}},"resources":[{"type":"t","instances":[{"attributes":{"id":"1"}}]}]}`
+	for name, row := range map[string]struct {
+		other string
+		want  bool
+	}{
+		"under another serial":   {strings.Replace(state, `"serial":1,"lineage":"a"`, `"serial":3,"lineage":"b"`, 1), true},
+		"another object":         {strings.Replace(state, `"id":"1"`, `"id":"2"`, 1), false},
+		"another output":         {strings.Replace(state, `"value":1`, `"value":2`, 1), false},
+		"none was read":          {"", false},
+		"nothing that proves it": {`{"serial":1,"lineage":"a","outputs":{},"resources":[]}`, false},
+	} {
+		if got := sameContent([]byte(state), []byte(row.other)); got != row.want {
+			t.Errorf("%s: %v, want %v", name, got, row.want)
 		}
 	}
 }

@@ -66,7 +66,11 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
 	}
-	err = errors.Join(err, r.writeLast())
+	unwritten := r.writeLast()
+	if unwritten == nil {
+		r.dropTaken()
+	}
+	err = errors.Join(err, unwritten)
 	r.discardList()
 	r.announceEnd()
 	r.notifier.close(drainTime(r.stop))

@@ -114,9 +114,8 @@ func (r *run) openResult() (err error) {
 	if err = r.file.Write(r.cleaned(), true); err != nil {
 		_ = r.file.Close()
 		r.file = nil
-		return fmt.Errorf("%w: name a file that can be written with --result", err)
+		return fmt.Errorf("%w: %s", err, orMoreFiles(err, "name a file that can be written with --result"))
 	}
-	r.dropTaken()
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (r *run) mayStart(ctx context.Context, s step, attempt int) (err error) {
 // notStarted is the failure of a step whose process could not be started. Before anything ran it is the image's
 // fault; later the machine is short of something.
 func (r *run) notStarted(step string, err error) *failure {
-	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: step, err: fmt.Errorf("%w: try again", err)}
+	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: step, err: fmt.Errorf("%w: %s", err, orMoreFiles(err, "try again"))}
 	if len(r.res.Steps) == 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC)) {
 		f.kind, f.reason, f.err = result.KindImageLayout, result.ReasonConfig, err
 	}
