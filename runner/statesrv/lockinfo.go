@@ -97,9 +97,11 @@ func (l LockInfo) MarshalJSON() ([]byte, error) {
 }
 
 // onlyID reports whether the record has nothing but an ID, as that of OpenTofu's
-// force-unlock: not the holder is talking, but somebody who knows the ID.
+// force-unlock: not the holder is talking, but somebody who knows the ID. OpenTofu sends
+// the other fields as well, empty, and the time as Go's zero.
 func (l LockInfo) onlyID() bool {
-	return l.Operation == "" && l.Who == "" && l.Created == ""
+	created, err := time.Parse(time.RFC3339, l.Created)
+	return l.Operation == "" && l.Who == "" && (l.Created == "" || err == nil && created.IsZero())
 }
 
 // Lock is a lock that is held.

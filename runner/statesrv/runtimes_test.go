@@ -191,6 +191,10 @@ func TestRuntimeForceUnlock(t *testing.T) {
 				if held, err := states.Holder(t.Context(), "s"); (held == nil) != (want == "") {
 					t.Errorf("force-unlock %s: held by %v, %v", id, held, err)
 				}
+				page, err := states.Events(t.Context(), "s", "", 500)
+				if err != nil || page.Events[len(page.Events)-1].Action != statesrv.ActionForceUnlock {
+					t.Errorf("force-unlock %s: %v, the events are %+v", id, err, page.Events)
+				}
 			}
 		})
 	}

@@ -88,22 +88,32 @@ func status(t *testing.T, method, url string, body io.Reader) <-chan int {
 	return code
 }
 
-// Whoever knows only the ID is not the client that writes, and does not wait.
+// Whoever knows only the ID is not the client that writes, and does not wait. The second
+// record is what OpenTofu sends.
 func TestForceUnlockDoesNotWait(t *testing.T) {
-	states := statesrv.NewStates(memory.New(), statesrv.Rules{})
-	server, begun := serveWatched(t, states)
-	mustLock(t, states, "s", lockA)
-	body, pour := io.Pipe()
-	written := status(t, "POST", server.URL+"/states/s?ID=a", body)
-	<-begun
-	if code := <-status(t, "UNLOCK", server.URL+"/states/s", strings.NewReader(`{"ID":"a"}`)); code != 200 {
-		t.Errorf("force-unlock %d, want 200", code)
-	}
-	if _, err := io.WriteString(pour, doc(1, "l")); err != nil {
-		t.Fatal(err)
-	}
-	pour.Close()
-	if code := <-written; code != 409 {
-		t.Errorf("late write %d, want 409", code)
+	for _, record := range []string{`{"ID":"a"}`, tofuForceUnlock} {
+		states := statesrv.NewStates(memory.New(), statesrv.Rules{})
+		server, begun := serveWatched(t, states)
+		mustLock(t, states, "s", lockA)
+		body, pour := io.Pipe()
+		written := status(t, "POST", server.URL+"/states/s?ID=a", body)
+		<-begun
+		select {
+		case code := <-status(t, "UNLOCK", server.URL+"/states/s", strings.NewReader(record)):
+			if code != 200 {
+				t.Errorf("%s: force-unlock %d, want 200", record, code)
+			}
+		case <-time.After(30 * time.Second):
+			t.Errorf("%s: it waits for the write", record)
+		}
+		if _, err := io.WriteString(pour, doc(1, "l")); err != nil {
+			t.Fatal(err)
+		}
+		pour.Close()
+		if code := <-written; code != 409 {
+			t.Errorf("%s: late write %d, want 409", record, code)
+		}
 	}
 }
+
+const tofuForceUnlock = `{"ID":"a","Operation":"","Info":"","Who":"","Version":"","Created":"0001-01-01T00:00:00Z","Path":""}`
