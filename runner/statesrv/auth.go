@@ -15,7 +15,16 @@ type Identity struct {
 	May func(state string, write bool) bool
 }
 
-func (i Identity) may(state string, write bool) bool { return i.May == nil || i.May(state, write) }
+// Allows reports whether the user may read a state, or change it.
+func (i Identity) Allows(state string, write bool) bool { return i.May == nil || i.May(state, write) }
+
+// forbid is the refusal (403) of what the user is not allowed.
+func (i Identity) forbid(state string, write bool) *Refusal {
+	if write && i.Allows(state, false) {
+		return forbidden("user %q may read state %s, but neither lock nor change it", i.Name, state)
+	}
+	return forbidden("user %q has no right to state %s", i.Name, state)
+}
 
 var (
 	// ErrNoCredentials: the request brings none. The answer is 401.

@@ -82,7 +82,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	var page StatusPage
 	if err == nil {
 		page, err = h.states.List(r.Context(), r.URL.Query().Get("after"), limit,
-			func(name string) bool { return who.may(name, false) })
+			func(name string) bool { return who.Allows(name, false) })
 	}
 	if err == nil {
 		err = writeJSON(w, http.StatusOK, page)

@@ -123,8 +123,8 @@ func (h *handler) authorized(what Action, do action) http.HandlerFunc {
 			return
 		}
 		by := CallerOf(r, who)
-		if !who.may(name, what != "") {
-			h.fail(w, r, h.states.Forbid(r.Context(), name, what, by))
+		if !who.Allows(name, what != "") {
+			h.fail(w, r, h.states.Forbid(r.Context(), who, name, what, by))
 			return
 		}
 		if err := do(w, request{r, name, by}); err != nil {

@@ -252,9 +252,9 @@ var scenarios = []struct {
 	}},
 	{name: "a user with limits", opts: statesrv.HandlerOptions{Auth: readerOf("team")}, steps: []step{
 		{method: "GET", path: "/states/team", status: 404},
-		{method: "POST", path: "/states/team", body: doc(1, "l"), status: 403},
-		{method: "LOCK", path: "/states/team", body: lockA, status: 403},
-		{method: "GET", path: "/states/other", status: 403},
+		{method: "POST", path: "/states/team", body: doc(1, "l"), status: 403, fault: "may read state team, but neither lock nor change it"},
+		{method: "LOCK", path: "/states/team", body: lockA, status: 403, fault: "may read state team"},
+		{method: "GET", path: "/states/other", status: 403, fault: "has no right to state other"},
 		{method: "GET", path: "/states", status: 200, want: `={"states":[]}`},
 	}},
 }

@@ -38,15 +38,19 @@ func conflict(format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusConflict, Message: fmt.Sprintf(format, args...)}
 }
 
+func forbidden(format string, args ...any) *Refusal {
+	return &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf(format, args...)}
+}
+
 func notFound(format string, args ...any) *Refusal {
 	return &Refusal{Status: http.StatusNotFound, Message: fmt.Sprintf(format, args...)}
 }
 
-// Forbid returns the refusal of what a caller may not do to a state (403). An attempt to change a state that there is
+// Forbid returns the refusal of what a user may not do to a state (403). An attempt to change a state that there is
 // becomes an event of it; what is "" for one to read. Names that are no states get no log: whoever may do nothing could
 // fill the store with them.
-func (s *States) Forbid(ctx context.Context, name string, what Action, by Caller) *Refusal {
-	r := &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("user %q may not do this to state %s", by.User, name)}
+func (s *States) Forbid(ctx context.Context, who Identity, name string, what Action, by Caller) *Refusal {
+	r := who.forbid(name, what != "")
 	if what == "" {
 		return r
 	}

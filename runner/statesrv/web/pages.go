@@ -26,7 +26,7 @@ type listView struct {
 // list shows the states that the user may read.
 func (p *pages) list(w http.ResponseWriter, r request) error {
 	after := r.URL.Query().Get("after")
-	page, err := p.states.List(r.Context(), after, statesOnPage, func(name string) bool { return r.may(name, false) })
+	page, err := p.states.List(r.Context(), after, statesOnPage, func(name string) bool { return r.who.Allows(name, false) })
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (p *pages) state(w http.ResponseWriter, r request) error {
 	slices.Reverse(events.Events) // newest first
 	p.render(w, http.StatusOK, "state", stateView{
 		frame: p.frame(r, r.name), Status: st, History: versions.Versions, Older: versions.Next, Newest: before == 0,
-		Events: events.Events, MayAct: p.opts.Admin && r.may(r.name, true),
+		Events: events.Events, MayAct: p.opts.Admin && r.who.Allows(r.name, true),
 	})
 	return nil
 }

@@ -86,10 +86,6 @@ type request struct {
 	who  statesrv.Identity
 }
 
-func (r request) may(state string, write bool) bool {
-	return r.who.May == nil || r.who.May(state, write)
-}
-
 // page lets an authenticated request through that may do it, and answers its error. what is "" for one that changes
 // nothing.
 func (p *pages) page(nameValue string, what statesrv.Action, do func(http.ResponseWriter, request) error) http.HandlerFunc {
@@ -107,8 +103,8 @@ func (p *pages) page(nameValue string, what statesrv.Action, do func(http.Respon
 		statesrv.Identify(r, who.Name, req.name)
 		switch {
 		case err != nil:
-		case req.name != "" && !req.may(req.name, what != ""):
-			err = p.states.Forbid(r.Context(), req.name, what, statesrv.CallerOf(r, who))
+		case req.name != "" && !who.Allows(req.name, what != ""):
+			err = p.states.Forbid(r.Context(), who, req.name, what, statesrv.CallerOf(r, who))
 		default:
 			err = do(w, req)
 		}
