@@ -72,6 +72,16 @@ func (s *States) load(ctx context.Context, name string) (*head, store.Revision, 
 
 const headAgain = "put head.json back from a backup; or move the state's records away and push the newest of its versions"
 
+// sound returns an error if h, which has no version yet, was made in a store that is gone.
+// A store may be emptied record by record, and meanwhile a lock may be granted in it: that
+// head must not show that there never was a state.
+func (s *States) sound(ctx context.Context, h *head) error {
+	if h.ID == "" || h.Last > 0 { // load has asked already, or there is nothing to ask
+		return nil
+	}
+	return s.present(ctx)
+}
+
 // present returns nil if the store is still where it was opened.
 func (s *States) present(ctx context.Context) error {
 	if p, ok := s.store.(store.Placed); ok {

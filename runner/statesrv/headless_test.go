@@ -183,9 +183,13 @@ func TestStoreRemoved(t *testing.T) {
 			server := httptest.NewServer(statesrv.NewHandler(states, statesrv.HandlerOptions{}))
 			defer server.Close()
 			step{method: "GET", path: "/readyz", status: 200}.run(t, 1, server)
+			step{method: "LOCK", path: "/states/locked", body: lockA, status: 200}.run(t, 1, server)
+			step{method: "GET", path: "/states/locked", status: 404}.run(t, 1, server)
 			if err := remove(path); err != nil {
 				t.Fatal(err)
 			}
+			step{method: "GET", path: "/states/locked", status: 503}.run(t, 4, server)
+			step{method: "POST", path: "/states/locked?ID=a", body: doc(1, "l"), status: 503}.run(t, 5, server)
 			step{method: "GET", path: "/readyz", status: 503}.run(t, 2, server)
 			step{method: "GET", path: "/states/s", status: 503}.run(t, 3, server)
 		})

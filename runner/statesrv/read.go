@@ -46,6 +46,9 @@ func (s *States) Read(ctx context.Context, name string) (*Content, error) {
 		return nil, err
 	}
 	h, _, err := s.load(ctx, name)
+	if err == nil {
+		err = s.sound(ctx, h)
+	}
 	if err != nil {
 		return nil, err
 	}

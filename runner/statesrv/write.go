@@ -52,6 +52,9 @@ func (s *States) Write(ctx context.Context, name string, req WriteRequest) (Writ
 		if err != nil && !req.Force || unchanged {
 			return false, err
 		}
+		if gone := s.sound(ctx, h); gone != nil {
+			return false, gone
+		}
 		v := s.newVersion(h, doc, ev)
 		v.Digest, v.Bytes = digest, int64(len(req.Body))
 		if err != nil {
