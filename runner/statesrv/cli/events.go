@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -21,10 +23,14 @@ func (a *App) events(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.Close()
+	out := outage{tell: a.Err}
 	for after := ""; ; {
 		page, err := s.Events(ctx, after, pageLimit)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !(*follow && out.passes(err)) {
 			return o.refused(err)
+		}
+		if err == nil {
+			out.over()
 		}
 		if err := a.printEvents(o, page.Events); err != nil {
 			return err
@@ -32,7 +38,9 @@ func (a *App) events(ctx context.Context, args []string) error {
 		if page.Unreadable > 0 {
 			fmt.Fprintf(a.Err, "%d lines of the log are no events, and are left out: a crash or a person has left them\n", page.Unreadable)
 		}
-		after = page.Next
+		if err == nil {
+			after = page.Next
+		}
 		if len(page.Events) > 0 {
 			continue
 		}
@@ -50,6 +58,28 @@ func (a *App) events(ctx context.Context, args []string) error {
 	}
 }
 
+// outage is a time in which who follows the events gets no answer, as while the server
+// starts again.
+type outage struct {
+	tell      io.Writer
+	answered  bool // once, so that the address and the credentials are right
+	suffering bool
+}
+
+// passes reports whether it is worth to ask again after err, and tells of it once.
+func (o *outage) passes(err error) bool {
+	if !o.answered || errors.As(err, new(*statesrv.Refusal)) || errors.Is(err, statesrv.ErrDamaged) {
+		return false
+	}
+	if !o.suffering {
+		fmt.Fprintf(o.tell, "%s; it goes on as soon as there is an answer again\n", printable(err.Error()))
+	}
+	o.suffering = true
+	return true
+}
+
+func (o *outage) over() { o.answered, o.suffering = true, false }
+
 // printEvents prints one line for each event.
 func (a *App) printEvents(o *options, events []statesrv.Event) error {
 	for _, ev := range events {
@@ -63,13 +93,18 @@ func (a *App) printEvents(o *options, events []statesrv.Event) error {
 	return nil
 }
 
+// callerOf is what the caller says of itself, and as whom it has logged in.
 func callerOf(ev statesrv.Event) string {
-	for _, name := range []string{ev.Who, ev.By.User, ev.By.Addr} {
-		if name != "" {
-			return name
-		}
+	switch user := ev.By.User; {
+	case ev.Who == "" && user == "":
+		return ev.By.Addr
+	case ev.Who == "":
+		return user
+	case user == "" || user == ev.Who:
+		return ev.Who
+	default:
+		return fmt.Sprintf("%s (user %s)", ev.Who, user)
 	}
-	return ""
 }
 
 func outcome(ev statesrv.Event) string {
@@ -85,6 +120,9 @@ func outcome(ev statesrv.Event) string {
 		return ev.Note
 	case ev.LockID != "":
 		text = "lock " + ev.LockID
+		if ev.HolderWho != "" && ev.HolderWho != ev.Who {
+			text += " of " + ev.HolderWho
+		}
 	}
 	if ev.Note != "" {
 		text += "; " + ev.Note
