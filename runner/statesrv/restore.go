@@ -65,7 +65,8 @@ func (s *States) restored(ctx context.Context, h *head, number int) (Document, [
 		return Document{}, nil, conflict("version %d is encrypted by the client, so its serial cannot be changed here: "+
 			"pull it, then push it with --force", number)
 	case h.Current != nil && h.Current.Lineage != old.Lineage:
-		return Document{}, nil, conflict("version %d has lineage %q, the current state has %q: a restore would replace another state",
+		return Document{}, nil, conflict("version %d has lineage %q, the current state has %q: a restore would replace another state; "+
+			"to do that, pull the version and push it with --force",
 			number, old.Lineage, h.Current.Lineage)
 	}
 	data, err := s.bytesOf(ctx, h.State, old)

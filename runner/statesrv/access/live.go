@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,7 +54,7 @@ func (l *Live[T]) Reload() (changed bool, err error) {
 	l.sum = sum
 	value, err := l.parse(files)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", l.paths[0], err)
+		return false, fmt.Errorf("%s: %w", strings.Join(l.paths, ", "), err)
 	}
 	l.value.Store(&value)
 	return true, nil

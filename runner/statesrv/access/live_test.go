@@ -91,8 +91,9 @@ func TestLoadRefuses(t *testing.T) {
 	cert, key := ca.pair(t, dir, "server", pki.Serving("server"))
 	bad := filepath.Join(dir, "bad")
 	for _, paths := range [][3]string{{bad, key, ""}, {cert, bad, ""}, {cert, key, bad}, {cert, cert, ""}} {
-		if _, err := LoadTLS(paths[0], paths[1], paths[2]); err == nil {
-			t.Errorf("LoadTLS(%q) succeeded", paths)
+		_, err := LoadTLS(paths[0], paths[1], paths[2])
+		if err == nil || paths[2] == bad && !strings.Contains(err.Error(), bad) {
+			t.Errorf("LoadTLS(%q): %v, want an error that names the file", paths, err)
 		}
 	}
 }

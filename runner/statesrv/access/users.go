@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -50,6 +51,19 @@ func ParseUsers(data []byte) (*Users, error) {
 		}
 	}
 	return u, u.whole(data)
+}
+
+// NeedCertificates returns the users who have no password: only a client certificate lets
+// them in.
+func (u *Users) NeedCertificates() []string {
+	var names []string
+	for name, user := range u.byName {
+		if user.hash == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // whole refuses a file that may be half written: without its end, a line could

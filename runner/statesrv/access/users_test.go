@@ -3,6 +3,7 @@ package access
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,14 @@ func TestRights(t *testing.T) {
 		if read, write := who.May(c.state, false), who.May(c.state, true); read != c.read || write != c.write {
 			t.Errorf("%s on %s: read %v, write %v; want %v, %v", c.user, c.state, read, write, c.read, c.write)
 		}
+	}
+}
+
+// Without --client-ca these have no way in, which the server tells at its start.
+func TestNeedCertificates(t *testing.T) {
+	u := usersOf(t, "z:-", "ann:"+bcryptOf(t, "one"), "build:-:team/*")
+	if got := u.NeedCertificates(); !slices.Equal(got, []string{"build", "z"}) {
+		t.Errorf("%q, want build and z", got)
 	}
 }
 

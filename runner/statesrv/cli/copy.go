@@ -19,6 +19,9 @@ func (a *App) copy(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if rest[0] == memoryStore || rest[1] == memoryStore {
+		return usagef("%s ends with the process: there is nothing to copy from it, and nothing would be left of a copy", memoryStore)
+	}
 	if err := apart(rest[0], rest[1]); err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ func (a *App) history(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *limit < 0 {
+		return usagef("-n %d: want a positive number, or 0 for all", *limit)
+	}
 	s, err := o.state(ctx, rest[0])
 	if err != nil {
 		return err

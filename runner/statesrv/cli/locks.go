@@ -69,7 +69,7 @@ func (a *App) forceUnlock(ctx context.Context, args []string) error {
 	o := a.options("force-unlock")
 	id := o.String("id", "", "`ID` of the lock to break")
 	anyLock := o.Bool("any", false, "break whatever lock is held")
-	yes := o.Bool("yes", false, "do not ask")
+	yes := o.Bool("yes", false, "with --any, do not ask; who names the ID is not asked")
 	rest, err := o.parse(args, 1)
 	if err != nil {
 		return err

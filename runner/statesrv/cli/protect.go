@@ -19,6 +19,8 @@ type protection struct {
 	tls   *access.Live[*tls.Config]
 	files []access.Reloader // that may change while the server runs
 	how   string            // for the log
+	// shutOut are users who have no way in.
+	shutOut []string
 }
 
 // protect reads what the options name.
@@ -40,6 +42,9 @@ func (a *App) protect(s serveOptions) (*protection, error) {
 			return nil, fmt.Errorf("users: %w", err)
 		}
 		opts.Users, p.files, p.how = users, append(p.files, users), "users of "+s.users
+		if !opts.Certificates {
+			p.shutOut = users.Get().NeedCertificates()
+		}
 	case s.user != "":
 		password := a.Getenv(passwordVar)
 		if password == "" {

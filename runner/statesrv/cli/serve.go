@@ -56,10 +56,14 @@ func (a *App) serve(ctx context.Context, args []string) error {
 	return s.run(ctx, states)
 }
 
-// warnPassword tells whoever believes that a password alone protects something.
+// warnPassword tells whoever believes that a password alone protects something, or that
+// a user without one can come in.
 func (s *server) warnPassword() {
 	if s.opts.user == "" && s.app.Getenv(passwordVar) != "" {
 		s.log.Warn(passwordVar + " is set, but nobody has to give that password: it needs --user NAME")
+	}
+	if len(s.protect.shutOut) > 0 {
+		s.log.Warn("users without a password need a client certificate, and without --client-ca none is accepted", "users", s.protect.shutOut)
 	}
 }
 

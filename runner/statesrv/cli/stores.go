@@ -22,6 +22,9 @@ func openExisting(ctx context.Context, address string, getenv func(string) strin
 	return open(ctx, address, getenv, dir.Options{MustExist: true})
 }
 
+// memoryStore is the address of a store that ends with the process.
+const memoryStore = "memory:"
+
 func open(ctx context.Context, address string, getenv func(string) string, dirs dir.Options) (st store.Store, closeStore func() error, err error) {
 	scheme, rest, _ := strings.Cut(address, ":")
 	nothing := func() error { return nil }
@@ -32,7 +35,7 @@ func open(ctx context.Context, address string, getenv func(string) string, dirs 
 			return nil, nil, err
 		}
 		return d, d.Close, nil
-	case scheme == "memory" && rest == "":
+	case address == memoryStore:
 		return memory.New(), nothing, nil
 	case scheme == "s3":
 		opts, err := s3.Parse(address, getenv)

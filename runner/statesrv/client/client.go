@@ -78,6 +78,8 @@ func NewState(address string, opts Options) (*State, error) {
 func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
+	case err != nil && !strings.Contains(address, "://"):
+		return nil, fmt.Errorf("address %q: want http://HOST:PORT and a path", address)
 	case err != nil:
 		return nil, fmt.Errorf("address: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":

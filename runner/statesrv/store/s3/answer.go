@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -70,6 +71,10 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("there is no bucket %s at this endpoint: make it, or see AWS_ENDPOINT_URL_S3 and AWS_REGION: %w", s.bucket, err)
 	case status == http.StatusForbidden, status == http.StatusUnauthorized:
 		return fmt.Errorf("no access to bucket %s: see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's policy: %w", s.bucket, err)
+	}
+	if statusOf(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer about bucket %s: see whether there are credentials, as AWS_ACCESS_KEY_ID, and whether its server "+
+			"is up, which AWS_ENDPOINT_URL_S3 or AWS_REGION names: %w", s.bucket, err)
 	}
 	return err
 }

@@ -129,6 +129,10 @@ func TestWaysOut(t *testing.T) {
 	if _, err := s.Create(t.Context(), "key", nil); err == nil || errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "there is no bucket nowhere") {
 		t.Errorf("create without a bucket: %v", err)
 	}
+	_, err = open(t, Options{Endpoints: []string{"http://127.0.0.1:1"}}).Get(t.Context(), "key")
+	if err == nil || !strings.Contains(err.Error(), "AWS_ENDPOINT_URL_S3") {
+		t.Errorf("get without a server: %v", err)
+	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "other")
 	_, err = open(t, Options{Endpoints: []string{url}}).Create(t.Context(), "key", nil)
 	if err == nil || errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
