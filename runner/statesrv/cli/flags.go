@@ -122,7 +122,11 @@ func (o *options) state(ctx context.Context, arg string) (state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &local{states: states, name: arg, by: o.app.caller(), store: store}, nil
+	l := &local{states: states, name: arg, by: o.app.caller(), store: store}
+	if uid, yes := foreign(o.data); yes {
+		return &owned{local: l, path: o.data, uid: uid}, nil
+	}
+	return l, nil
 }
 
 // openData opens a directory that exists: a mistyped one must not be made.

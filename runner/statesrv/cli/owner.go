@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/captf/captf-runner/runner/statesrv"
+)
+
+// owned is a state in a directory of another user, before root changes it: what root
+// writes there belongs to root, and the server that runs as that user cannot read it.
+type owned struct {
+	*local
+	path string
+	uid  uint32
+}
+
+// foreign returns the owner of a directory if it is not root, who asks.
+func foreign(path string) (uid uint32, yes bool) {
+	info, err := os.Stat(path)
+	if err != nil || os.Geteuid() != 0 {
+		return 0, false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return stat.Uid, ok && stat.Uid != 0
+}
+
+func (o *owned) refuse() error {
+	return fmt.Errorf("%s belongs to the user with ID %[2]d, whose server could not read what root writes there: "+
+		"run this as that user, sudo -u '#%[2]d' statesrv ...", o.path, o.uid)
+}
+
+func (o *owned) Lock(context.Context, statesrv.LockInfo) error { return o.refuse() }
+
+func (o *owned) Unlock(context.Context, statesrv.LockInfo) error { return o.refuse() }
+
+func (o *owned) ForceUnlock(context.Context, statesrv.ForceUnlockRequest) (*statesrv.Lock, error) {
+	return nil, o.refuse()
+}
+
+func (o *owned) Push(context.Context, statesrv.WriteRequest) (statesrv.Written, error) {
+	return statesrv.Written{}, o.refuse()
+}
+
+func (o *owned) Restore(context.Context, statesrv.RestoreRequest) (statesrv.Version, error) {
+	return statesrv.Version{}, o.refuse()
+}
