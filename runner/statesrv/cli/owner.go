@@ -29,7 +29,7 @@ func foreign(path string) (uid uint32, yes bool) {
 
 func (o *owned) refuse() error {
 	return fmt.Errorf("%s belongs to the user with ID %[2]d, whose server could not read what root writes there: "+
-		"run this as that user, sudo -u '#%[2]d' statesrv ...", o.path, o.uid)
+		"run this as that user, with sudo -u '#%[2]d'", o.path, o.uid)
 }
 
 func (o *owned) Lock(context.Context, statesrv.LockInfo) error { return o.refuse() }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,6 +46,11 @@ func (p *pages) restore(w http.ResponseWriter, r request) error {
 	_, err = p.states.Restore(r.Context(), r.name, statesrv.RestoreRequest{
 		Version: n, Who: r.who.Name, By: statesrv.CallerOf(r.Request, r.who),
 	})
+	var refusal *statesrv.Refusal
+	if errors.As(err, &refusal) && refusal.Holder != nil {
+		return &statesrv.Refusal{Status: refusal.Status, Message: "the state is locked: " + refusal.Holder.String() +
+			"; wait until it is free, or release the lock if its holder is gone: nothing was restored"}
+	}
 	if err != nil {
 		return err
 	}

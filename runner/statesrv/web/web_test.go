@@ -102,8 +102,8 @@ func TestReading(t *testing.T) {
 		{"", "/web/static/style.css", 401, "", "color"},
 		{"anna", "/", 200, "holder", ""},
 		{"team", "/", 200, "team/net", "prod"},
-		{"team", "/web/states/prod", 403, "may not", "holder"},
-		{"team", "/web/states/prod/diff?a=1&b=2", 403, "may not", "size"},
+		{"team", "/web/states/prod", 403, "no right", "holder"},
+		{"team", "/web/states/prod/diff?a=1&b=2", 403, "no right", "size"},
 		{"team", "/web/states/team%2Fnet", 200, "Version 2", "prod"},
 		{"anna", "/web/states/prod?before=2", 200, "Version 1", "li>2"},
 		{"anna", "/web/states/prod/diff?a=2&b=1", 200, "&#34;b&#34;", ""},
@@ -201,5 +201,23 @@ func TestRestoring(t *testing.T) {
 	st, err := p.states.Status(t.Context(), "team/net")
 	if err != nil || st.Versions != 3 || st.Current.RestoredFrom != 1 || st.Current.Who != "anna" {
 		t.Errorf("after the restore: %+v, %v", st, err)
+	}
+}
+
+// Who would restore a version of a locked state is told what to do on the page.
+func TestRestoreOfALockedState(t *testing.T) {
+	p := start(t, true)
+	v, err := p.states.Version(t.Context(), "team/net", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.states.Lock(t.Context(), "team/net", []byte(`{"ID":"x","Who":"bob@two"}`), statesrv.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimPrefix(v.Digest, "sha256:")
+	resp, text := p.ask("anna", http.MethodPost, "/web/states/team%2Fnet/restore", p.url, url.Values{"version": {"1"}, "id": {id}})
+	if resp.StatusCode != http.StatusLocked || !strings.Contains(text, "bob@two") || !strings.Contains(text, "release the lock") ||
+		strings.Contains(text, "--id") {
+		t.Errorf("%d, want 423, the holder and what to do: %s", resp.StatusCode, text)
 	}
 }
