@@ -12,6 +12,7 @@ import (
 	goruntime "runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/captf/captf-runner/runner"
 	"github.com/captf/captf-runner/runner/result"
@@ -110,8 +111,11 @@ func watchSignals(signals chan os.Signal, stop *runtime.Stop, log *slog.Logger) 
 	go func() {
 		for s := range signals {
 			if stop.Request(fmt.Errorf("%w: %s", runner.ErrSignal, s)) {
-				log.Warn("asked to stop: the step that runs may finish what it is doing", "signal", s.String())
+				left := time.Until(stop.Deadline()).Round(time.Second)
+				log.Warn("asked to stop: the step that runs may finish what it is doing", "signal", s.String(), "for at most", left)
+				continue
 			}
+			log.Warn("already stopping: another signal changes nothing", "signal", s.String())
 		}
 	}()
 }
