@@ -71,6 +71,7 @@ func TestKeptStateIsRefused(t *testing.T) {
 	h.harms(when(writesState, denied))
 	f.must(t, result.ExitPerson, "apply")
 	h.harms(nil)
+	f.variables(t, map[string]string{"content": `"two"`})
 	f.must(t, 0, "apply", "--workdir", f.dir+"/work2")
 	before := f.backend.state(t)
 	f.wantNothingToDo(t)

@@ -136,8 +136,11 @@ func TestRescueOverNewer(t *testing.T) {
 			t.Error("the newer state was overwritten")
 		}
 		f.wantRescued(t, o, onlyFile(t, rescue))
-		if s := o.result.Steps[len(o.result.Steps)-1]; s.Name != "state-push" || s.Attempts > 1 {
-			t.Errorf("last step = %+v, want one push", s)
+		if got := o.steps(); got != "init apply state-push state-pull" {
+			t.Errorf("steps %q, want one push, and a look at what is stored", got)
+		}
+		if s := o.result.Steps[2]; s.Attempts > 1 {
+			t.Errorf("step = %+v, want one try", s)
 		}
 		wantFree(t, f, o)
 	})

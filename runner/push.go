@@ -136,7 +136,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	}
 	err = pushError(r.redact.String(output.Tail()))
 	if errors.Is(err, errRefused) && sameContent(r.pullState(ctx), state.bytes) {
-		r.log.Info("the state that the backend refuses is the one that it has: it was saved, and the answer was lost")
+		r.log.Info("the backend refuses the state because it has it already, with the same resources and outputs")
 		return nil
 	}
 	return err
