@@ -34,8 +34,9 @@ table Apply "shell-ms runner-ms ratio cpu-ratio"
 table Start start-ms
 table Footprint "binary-bytes resident-KiB"
 go test -run '^$' -bench Read -benchtime 15x -count 1 ./runner/state
-# The state server: durable writes against the disk alone, in turns; locks; the memory of a GET.
-go test -run '^$' -bench 'Write|Lock' -benchtime "${WRITES:-5000}x" -count 1 ./runner/statesrv
+# The state server: durable writes against the disk alone, in turns, with the threads that cmd/statesrv has at least;
+# locks; the memory of a GET.
+go test -run '^$' -bench 'Write|Lock' -cpu 8 -benchtime "${WRITES:-5000}x" -count 1 ./runner/statesrv
 go test -run '^$' -bench Read -benchtime 10x -count 1 ./runner/statesrv
 # A controller's sweep of 1,000 objects for stale locks: requests and seconds.
 go test -run '^$' -bench Sweep -benchtime 3x -count 1 ./runner/launch
