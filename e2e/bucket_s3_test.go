@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/captf/captf-runner/internal/kubetest"
 	"github.com/captf/captf-runner/internal/tools"
 )
 
@@ -53,7 +54,7 @@ func newS3(t *testing.T, f *fixture) *s3 {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := kubetest.FreeAddress(t)
 	s.url = "http://" + address
 	gateway := exec.CommandContext(t.Context(), tools.Bin(t, "versitygw"),
 		"--port", address, "--quiet", "posix", filepath.Dir(s.dir))
@@ -70,16 +71,6 @@ func newS3(t *testing.T, f *fixture) *s3 {
 		return err == nil
 	})
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func (s *s3) flags() []string {

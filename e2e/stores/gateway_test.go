@@ -2,7 +2,6 @@ package stores
 
 import (
 	"context"
-	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -50,22 +49,12 @@ func startGateways(t *testing.T, n int) []string {
 	env := []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey, "HOME=" + dir}
 	var urls []string
 	for range n {
-		address := freeAddress(t)
+		address := kubetest.FreeAddress(t)
 		p := spawn(t, env, tools.Bin(t, "versitygw"), "--port", address, "--quiet", "--keep-alive", "posix", dir)
 		p.waitFor(t, func() error { return makeBucket(t.Context(), "http://"+address) })
 		urls = append(urls, "http://"+address)
 	}
 	return urls
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func gatewayClient(ctx context.Context, url string) (*awss3.Client, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"testing"
 )
 
 // freePort returns a loopback port that nobody listens on. It is below the range that the kernel takes
@@ -24,3 +25,13 @@ func freePort() (int, error) {
 }
 
 func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// FreeAddress returns such a port's address, for a server that a test starts.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loopback(port)
+}
