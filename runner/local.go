@@ -195,10 +195,12 @@ func (l *local) close() {
 		l.stop()
 		<-l.stopped
 	}
-	if l.store != nil {
+	if l.states != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 		defer cancel()
 		l.states.Flush(ctx)
+	}
+	if l.store != nil {
 		_ = l.store.Close()
 	}
 }

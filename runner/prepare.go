@@ -26,6 +26,11 @@ func configError(err error) error {
 	return fmt.Errorf("config: %w: %s", err, orMoreFiles(err, "name the directory of the rendered root, readable, with --config"))
 }
 
+func resultError(err error) error {
+	wayOut := "name a file that can be written with --result, in a pod the container's terminationMessagePath"
+	return fmt.Errorf("%w: %s", err, orMoreFiles(err, wayOut))
+}
+
 func moduleError(err error) error {
 	return fmt.Errorf("module: %w: %s", err, orMoreFiles(err, "make the module readable, or name another with --module"))
 }
@@ -43,7 +48,7 @@ func (o Options) checkLayout() error {
 	wayOut := o.wayOut("put the module into the image, or name it with --module", "name the module's directory with --module")
 	found, err := root.HasConfig(o.Module)
 	if err != nil {
-		return layoutf("module: %w: %s", err, wayOut)
+		return layoutf("module: %w: %s", err, orMoreFiles(err, wayOut))
 	}
 	if !found {
 		return layoutf("module %s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level: %s", o.Module, wayOut)
@@ -190,10 +195,36 @@ func (o Options) mirror() (string, error) {
 	case !info.IsDir():
 		return "", layoutf("providers %s is no directory: make it a filesystem mirror, or name one with --providers", dir)
 	}
-	if found, _ := filepath.Glob(globQuoted(dir) + "/*/*/*"); named && len(found) == 0 {
+	if !named {
+		return dir, nil
+	}
+	switch found, err := isDeep(dir, 3); {
+	case err != nil:
+		return "", fmt.Errorf("--providers: %w: %s", err, orMoreFiles(err, "make the filesystem mirror readable, or name another"))
+	case !found:
 		return "", usagef("--providers %s is no filesystem mirror, which holds HOST/NAMESPACE/TYPE folders: name one, or leave the flag out", dir)
 	}
 	return dir, nil
+}
+
+// isDeep tells whether anything lies so many levels below dir. What cannot be read counts if nothing else does.
+func isDeep(dir string, levels int) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if levels == 1 || err != nil {
+		return len(entries) > 0, err
+	}
+	var unread error
+	for _, entry := range entries {
+		found, err := isDeep(filepath.Join(dir, entry.Name()), levels-1)
+		if found {
+			return true, nil
+		}
+		unread = cmp.Or(unread, err)
+	}
+	return false, unread
 }
 
 // globQuoted is a path in which no character is a pattern.

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -109,12 +108,12 @@ func (r *run) openResult() (err error) {
 		}
 	}
 	if r.file, err = result.Open(r.opts.Result); err != nil {
-		return err
+		return resultError(err)
 	}
 	if err = r.file.Write(r.cleaned(), true); err != nil {
 		_ = r.file.Close()
 		r.file = nil
-		return fmt.Errorf("%w: %s", err, orMoreFiles(err, "name a file that can be written with --result"))
+		return resultError(err)
 	}
 	return nil
 }

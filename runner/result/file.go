@@ -44,7 +44,7 @@ func Open(path string) (*File, error) {
 	}
 	r, err := open(path)
 	if err != nil {
-		return nil, fmt.Errorf("result file %s: %w: name a file that can be written with --result, in a pod the container's terminationMessagePath", path, err)
+		return nil, fmt.Errorf("result file %s: %w", path, err)
 	}
 	return r, nil
 }
