@@ -39,6 +39,8 @@ func TestBackendConfig(t *testing.T) {
 func TestBackendConfigRefuses(t *testing.T) {
 	_, err := BackendConfig(Object{Kind: Machine, Namespace: "n", Name: "x", Cluster: `a,b="c"`})
 	wantError(t, err, `is not a label value`)
+	_, err = Labels(Object{Kind: Machine, Namespace: "a.b", Name: "x"})
+	wantError(t, err, `namespace "a.b"`)
 }
 
 func TestLabelsOfLongNames(t *testing.T) {
@@ -60,7 +62,7 @@ func TestLabelsOfLongNames(t *testing.T) {
 }
 
 func TestLabelValue(t *testing.T) {
-	for _, ok := range []string{"", "a", "A_b.c-9", strings.Repeat("a", 63)} {
+	for _, ok := range []string{"", "a", "A_b.c-9", "Z", strings.Repeat("a", 63)} {
 		if got, err := LabelValue(ok); got != ok || err != nil {
 			t.Errorf("LabelValue(%q) = %q, %v", ok, got, err)
 		}

@@ -20,6 +20,8 @@ func TestJobName(t *testing.T) {
 		"58 is hashed":     {obj(Cluster, strings.Repeat("x", 35)), Plan, 1, "captf-c-efa79bd8bf70266b-plan-a1-c6fa35"},
 		"dot is hashed":    {obj(MachinePool, "a.b"), Drift, 1, "captf-mp-2e7336dc8eba87ef-drift-a1-eb907b"},
 		"hash is hashed":   {obj(Machine, "0123456789abcdef"), Drift, 1, "captf-m-9f9f5111f7b27a78-drift-a1-eb907b"},
+		"16 but no hash":   {obj(Machine, "worker-of-nobody"), Drift, 1, "captf-m-worker-of-nobody-drift-a1-eb907b"},
+		"hex but no hash":  {obj(Machine, "cafe"), Drift, 1, "captf-m-cafe-drift-a1-eb907b"},
 		"longest possible": {obj(MachinePool, strings.Repeat("x", 253)), Destroy, MaxAttempt, "captf-mp-1329e1bd71a6a7b2-destroy-a999999999-44d5ec"},
 	}
 	for name, tt := range tests {
@@ -99,23 +101,26 @@ func TestOwnsPod(t *testing.T) {
 		{obj(Cluster, "x"), "captf-m-x-apply-a1-abcdef-bcd42", false},
 		{obj(Machine, "p-x"), "captf-mp-x-apply-a1-abcdef-bcd42", false},
 		{obj(MachinePool, "x"), "captf-m-p-x-apply-a1-abcdef-bcd42", false},
-		{x, "captf-m-x-apply-a1-abcdef", false},            // the Job itself
-		{x, "captf-m-x-apply-a1-abcdef-bcd4", false},       // short random part
-		{x, "captf-m-x-apply-a1-abcdef-bcd421", false},     // long random part
-		{x, "captf-m-x-apply-a1-abcdef-BCD42", false},      // upper case
-		{x, "captf-m-x-apply-a1-abcde-bcd42", false},       // short hash
-		{x, "captf-m-x-apply-a1-ABCDEF-bcd42", false},      // upper case hash
-		{x, "captf-m-x-apply-a1-abcdeg-bcd42", false},      // not hex
-		{x, "captf-m-x-apply-a0-abcdef-bcd42", false},      // no such attempt
-		{x, "captf-m-x-apply-a01-abcdef-bcd42", false},     // leading zero
-		{x, "captf-m-x-apply-a+1-abcdef-bcd42", false},     // sign
-		{x, "captf-m-x-apply-1-abcdef-bcd42", false},       // no attempt
-		{x, "captf-m-x-import-a1-abcdef-bcd42", false},     // no such op
-		{x, "captf-m-apply-a1-abcdef-bcd42", false},        // no name
-		{x, " captf-m-x-apply-a1-abcdef-bcd42", false},     // white space
-		{x, "workstation", false},                          //
-		{x, "", false},                                     //
-		{Object{}, "captf---apply-a1-abcdef-bcd42", false}, // no object
+		{x, "captf-m-x-apply-a1-abcdef", false},                                      // the Job itself
+		{x, "captf-m-x-apply-a1-abcdef-bcd4", false},                                 // short random part
+		{x, "captf-m-x-apply-a1-abcdef-bcd421", false},                               // long random part
+		{x, "captf-m-x-apply-a1-abcdef-Bcd42", false},                                // upper case
+		{x, "captf-m-x-apply-a1-abcdefxbcd42", false},                                // no hyphen
+		{x, "captf-m-x-apply-a1-abcde-bcd42", false},                                 // short hash
+		{x, "captf-m-x-apply-a1-ABCDEF-bcd42", false},                                // upper case hash
+		{x, "captf-m-x-apply-a1-abcdeg-bcd42", false},                                // not hex
+		{x, "captf-m-x-apply-a0-abcdef-bcd42", false},                                // no such attempt
+		{x, "captf-m-x-apply-a1000000000-abcdef-bcd42", false},                       // no such attempt
+		{x, "captf-m-x-apply-a01-abcdef-bcd42", false},                               // leading zero
+		{x, "captf-m-x-apply-a+1-abcdef-bcd42", false},                               // sign
+		{x, "captf-m-x-apply-1-abcdef-bcd42", false},                                 // no attempt
+		{x, "captf-m-x-import-a1-abcdef-bcd42", false},                               // no such op
+		{x, "captf-m-apply-a1-abcdef-bcd42", false},                                  // no name
+		{x, " captf-m-x-apply-a1-abcdef-bcd42", false},                               // white space
+		{x, "workstation", false},                                                    //
+		{x, "", false},                                                               //
+		{Object{}, "captf---apply-a1-abcdef-bcd42", false},                           // no object
+		{Object{Kind: Machine, Name: "x"}, "captf-m-x-apply-a1-abcdef-bcd42", false}, // no namespace
 		{obj(Machine, strings.Repeat("x", 40)), "captf-m-" + strings.Repeat("x", 40) + "-apply-a1-abcdef-bcd42", false},
 		{obj(Machine, shortHash("a.b")), "captf-m-" + shortHash("a.b") + "-apply-a1-abcdef-bcd42", false},
 	}

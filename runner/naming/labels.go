@@ -19,18 +19,10 @@ func Labels(o Object) (map[string]string, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	name, err := LabelValue(o.Name)
-	if err != nil {
-		return nil, fmt.Errorf("object %s: name: %w", o, err)
-	}
-	cluster, err := LabelValue(o.Cluster)
-	if err != nil {
-		return nil, fmt.Errorf("object %s: cluster: %w", o, err)
-	}
 	return map[string]string{
 		LabelOwnerKind: string(o.Kind),
-		LabelOwnerName: name,
-		LabelCluster:   cluster,
+		LabelOwnerName: shortLabel(o.Name), // a DNS subdomain holds no other bytes than a label value
+		LabelCluster:   shortLabel(o.Cluster),
 		LabelManaged:   "true",
 		LabelMove:      "",
 	}, nil
@@ -47,10 +39,15 @@ func LabelValue(s string) (string, error) {
 	if !isAlnum(s[0]) || !isAlnum(s[len(s)-1]) || !allBytes(s, isLabelByte) {
 		return "", fmt.Errorf("%q is not a label value: use A-Z, a-z, 0-9, and '-', '_' or '.' between them", s)
 	}
+	return shortLabel(s), nil
+}
+
+// shortLabel returns s, of which every byte may be in a label value, or its hash if it is too long for one.
+func shortLabel(s string) string {
 	if len(s) > maxLabel {
-		return shortHash(s), nil
+		return shortHash(s)
 	}
-	return s, nil
+	return s
 }
 
 func isAlnum(c byte) bool { return isLowerAlnum(c) || 'A' <= c && c <= 'Z' }

@@ -21,6 +21,8 @@ func TestValidate(t *testing.T) {
 		"no name":              {func(o *Object) { o.Name = "" }, `name ""`},
 		"slash in name":        {func(o *Object) { o.Name = "a/b" }, `name "a/b"`},
 		"upper case name":      {func(o *Object) { o.Name = "A" }, `name "A"`},
+		"longest namespace":    {func(o *Object) { o.Namespace = strings.Repeat("a", 63) }, ""},
+		"hyphen begins name":   {func(o *Object) { o.Name = "-a" }, `name "-a"`},
 		"hyphen ends name":     {func(o *Object) { o.Name = "a-" }, `name "a-"`},
 		"empty part of name":   {func(o *Object) { o.Name = "a..b" }, `name "a..b"`},
 		"too long name":        {func(o *Object) { o.Name = strings.Repeat("a", 254) }, "at most 253"},

@@ -23,8 +23,8 @@ func TestNames(t *testing.T) {
 		"rescue part":  RescueSecret(suffix, 7, 2),
 		"backup":       BackupSecret(suffix, 18446744073709551615, 0),
 		"backup part":  BackupSecret(suffix, 8, 1),
-		"other rescue": OtherRescueSecret(suffix, 7, "0123456789", 2),
-		"other backup": OtherBackupSecret(suffix, 8, "fedcba9876", 0),
+		"other rescue": OtherRescueSecret(suffix, 17, "0123456789", 2),
+		"other backup": OtherBackupSecret(suffix, 18, "fedcba9876", 0),
 		"machine":      Suffix(Object{Kind: Machine, Namespace: "default", Name: "sbx-390"}),
 		"machine pool": Suffix(Object{Kind: MachinePool, Namespace: "default", Name: "sbx-390"}),
 	}
@@ -39,8 +39,8 @@ func TestNames(t *testing.T) {
 		"rescue part":  "captf-rescue-c4585f32c6c3783e-c-7-part-2",
 		"backup":       "captf-state-backup-c4585f32c6c3783e-c-18446744073709551615",
 		"backup part":  "captf-state-backup-c4585f32c6c3783e-c-8-part-1",
-		"other rescue": "captf-rescue-c4585f32c6c3783e-c-7-x01234567-part-2",
-		"other backup": "captf-state-backup-c4585f32c6c3783e-c-8-xfedcba98",
+		"other rescue": "captf-rescue-c4585f32c6c3783e-c-17-x01234567-part-2",
+		"other backup": "captf-state-backup-c4585f32c6c3783e-c-18-xfedcba98",
 		"machine":      "1ae5aee309873dd4-m",
 		"machine pool": "26caf2047bee447f-mp",
 	}
@@ -125,6 +125,13 @@ func FuzzChunkNames(f *testing.F) {
 		}
 		if n, p, ok := BackupPart(s, BackupSecret(s, serial, part)); !ok || n != serial || p != part {
 			t.Errorf("BackupPart of %d part %d = %d, %d, %v", serial, part, n, p, ok)
+		}
+		const digest = "0123456789abcdef"
+		if n, p, ok := RescuePart(s, OtherRescueSecret(s, serial, digest, part)); !ok || n != serial || p != part {
+			t.Errorf("RescuePart of another state's %d part %d = %d, %d, %v", serial, part, n, p, ok)
+		}
+		if n, p, ok := BackupPart(s, OtherBackupSecret(s, serial, digest, part)); !ok || n != serial || p != part {
+			t.Errorf("BackupPart of another state's %d part %d = %d, %d, %v", serial, part, n, p, ok)
 		}
 	})
 }
