@@ -228,3 +228,35 @@ func fillDisk(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 }
+
+// A disk that fails may not even let the old head be put back. The client is told of the
+// failure, and whatever the head says then, the bytes that it names are there.
+func TestPutBackFails(t *testing.T) {
+	for _, c := range append(changes(), change{name: "first write", method: "POST", body: doc(1, "l")}) {
+		t.Run(c.name, func(t *testing.T) {
+			s := serveDir(t, t.TempDir())
+			if c.name != "first write" {
+				s = c.start(t)
+			}
+			headMoved := false
+			s.step = func(step string) error {
+				headMoved = headMoved || step == "exchange" || step == "link"
+				if headMoved && (step == "fsync directory" || step == "put back") {
+					return syscall.EIO
+				}
+				return nil
+			}
+			if status, text := s.ask(c.method, c.path, c.body); status != http.StatusServiceUnavailable {
+				t.Errorf("%d %q, want 503", status, text)
+			}
+			s.step = nil
+			if status, text := s.ask("GET", "", ""); status != http.StatusOK && status != http.StatusNotFound {
+				t.Errorf("afterwards the state is %d %s", status, text)
+			}
+			s.close()
+			if said := restart(t, s.path); strings.Contains(said, "missing") || strings.Contains(said, "damaged") {
+				t.Errorf("the next start says %s", said)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
@@ -151,9 +152,23 @@ func (b *bodyWriter) settle(ctx context.Context, h *head, err error) {
 	switch {
 	case errors.Is(err, store.ErrUnknown): // the head may refer to them
 	case err == nil && h.Current != nil && h.Current.Body == b.file:
+	case err != nil && refusalOf(err) == nil && b.named(ctx):
 	default:
 		b.remove(ctx)
 	}
+}
+
+// named reports whether the head names the bytes, or may. A disk that has failed can
+// have kept the head from being put back.
+func (b *bodyWriter) named(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTime)
+	defer cancel()
+	if b.file == "" {
+		return false
+	}
+	h, _, err := b.states.load(ctx, b.name)
+	return err != nil || b.number <= h.Last-len(h.Recent) ||
+		slices.ContainsFunc(h.Recent, func(v Version) bool { return v.Body == b.file })
 }
 
 func (b *bodyWriter) remove(ctx context.Context) {

@@ -38,8 +38,9 @@ type Options struct {
 	// MustExist refuses a directory that is not there instead of making it.
 	MustExist bool
 	// Fault, if set, is called before each step of a write ("mkdir", "write",
-	// "fsync", "link", "exchange", "rename", "fsync directory") with the key concerned; its
-	// error becomes the step's. It exists for tests of failing disks.
+	// "fsync", "link", "exchange", "rename", "fsync directory", and "put back" after one
+	// that failed) with the key concerned; its error becomes the step's. It exists for
+	// tests of failing disks.
 	Fault func(step, key string) error
 }
 

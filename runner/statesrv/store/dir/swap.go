@@ -1,7 +1,6 @@
 package dir
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -84,7 +83,7 @@ func (p *place) swapSpare(name string, data []byte) (done bool, err error) {
 	}
 	if err := p.sync(); err != nil {
 		// Nobody may build on a value that a power failure would take back.
-		return true, errors.Join(err, exchange())
+		return true, errors.Join(err, p.s.step("put back", p.key(name), exchange))
 	}
 	return true, nil
 }
@@ -108,25 +107,29 @@ func (p *place) swapNew(name string, now, data []byte) error {
 		return err
 	}
 	defer p.Remove(temp)
-	err := p.s.step("exchange", p.key(name), func() error { return p.exchange(temp, name) })
+	exchange := func() error { return p.exchange(temp, name) }
+	putBack := exchange
+	err := p.s.step("exchange", p.key(name), exchange)
 	if errors.Is(err, errNoExchange) {
+		putBack = func() error { return p.putBack(name, now) }
 		err = p.s.step("rename", p.key(name), func() error { return p.Rename(temp, name) })
 	}
 	if err != nil {
 		return err
 	}
 	if err := p.sync(); err != nil {
-		return errors.Join(err, p.putBack(name, now))
+		return errors.Join(err, p.s.step("put back", p.key(name), putBack))
 	}
 	// Without an exchange there is no temp any more, and the next swap makes a new one.
 	_ = p.Rename(temp, sparePrefix+name)
 	return nil
 }
 
-// putBack restores a record whose replacement could not be made durable.
+// putBack restores a record whose replacement could not be made durable, by bytes that
+// are: else a power failure could leave an empty file in its place.
 func (p *place) putBack(name string, data []byte) error {
 	temp := tempPrefix + rand.Text()
-	if err := p.write(temp, bytes.NewReader(data)); err != nil {
+	if err := p.fresh(temp, name, 0o600, data); err != nil {
 		return err
 	}
 	return p.Rename(temp, name)

@@ -52,7 +52,8 @@ func (s *Store) create(ctx context.Context, key string, put func(p *place, name 
 		return fmt.Errorf("create %s: %w", key, typed(err))
 	}
 	if err := p.sync(); err != nil {
-		return fmt.Errorf("create %s: %w", key, errors.Join(err, p.Remove(name))) // it must not appear later
+		gone := s.step("put back", key, func() error { return p.Remove(name) }) // it must not appear later
+		return fmt.Errorf("create %s: %w", key, errors.Join(err, gone))
 	}
 	return nil
 }
