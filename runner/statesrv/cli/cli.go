@@ -19,6 +19,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -133,10 +134,10 @@ func (a *App) exit(c command, err error) int {
 	case errors.As(err, new(handled)):
 		return exitFailed
 	case errors.As(err, &usage):
-		fmt.Fprintf(a.Err, "statesrv %s: %s\nusage: statesrv %s; -h shows the options\n", c.name, printable(err.Error()), c.line())
+		fmt.Fprintf(a.Err, "statesrv %s: %s\nusage: statesrv %s; -h shows the options\n", c.name, table.Printable(err.Error()), c.line())
 		return exitUsage
 	}
-	fmt.Fprintf(a.Err, "statesrv %s: %s\n", c.name, printable(err.Error()))
+	fmt.Fprintf(a.Err, "statesrv %s: %s\n", c.name, table.Printable(err.Error()))
 	return exitFailed
 }
 

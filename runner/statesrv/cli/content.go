@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -32,10 +33,10 @@ func (a *App) push(ctx context.Context, args []string) error {
 	}
 	return o.print(w, func() {
 		if w.Unchanged {
-			fmt.Fprintf(a.Out, "unchanged: it is version %d (serial %s) already\n", w.Version.Number, orDash(serialOf(w.Version)))
+			fmt.Fprintf(a.Out, "unchanged: it is version %d (serial %s) already\n", w.Version.Number, table.OrDash(serialOf(w.Version)))
 			return
 		}
-		fmt.Fprintf(a.Out, "stored version %d (serial %s)\n", w.Version.Number, orDash(serialOf(w.Version)))
+		fmt.Fprintf(a.Out, "stored version %d (serial %s)\n", w.Version.Number, table.OrDash(serialOf(w.Version)))
 	})
 }
 

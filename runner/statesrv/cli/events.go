@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -72,7 +73,7 @@ func (o *outage) passes(err error) bool {
 		return false
 	}
 	if !o.suffering {
-		fmt.Fprintf(o.tell, "%s; it goes on as soon as there is an answer again\n", printable(err.Error()))
+		fmt.Fprintf(o.tell, "%s; it goes on as soon as there is an answer again\n", table.Printable(err.Error()))
 	}
 	o.suffering = true
 	return true
@@ -84,7 +85,7 @@ func (o *outage) over() { o.answered, o.suffering = true, false }
 func (a *App) printEvents(o *options, events []statesrv.Event) error {
 	for _, ev := range events {
 		err := o.print(ev, func() {
-			fmt.Fprintf(a.Out, "%s  %-12s  %-24s  %s\n", stamp(ev.Time), ev.Action, orDash(printable(callerOf(ev))), printable(outcome(ev)))
+			fmt.Fprintf(a.Out, "%s  %-12s  %-24s  %s\n", table.Stamp(ev.Time), ev.Action, table.OrDash(table.Printable(callerOf(ev))), table.Printable(outcome(ev)))
 		})
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func outcome(ev statesrv.Event) string {
 	case ev.Version != 0:
 		text = fmt.Sprintf("version %d (serial %d)", ev.Version, ev.Serial)
 	case ev.Action == statesrv.ActionForceUnlock:
-		text = fmt.Sprintf("broke lock %s of %s", ev.Holder, orDash(ev.HolderWho))
+		text = fmt.Sprintf("broke lock %s of %s", ev.Holder, table.OrDash(ev.HolderWho))
 	case ev.Action == statesrv.ActionPrune:
 		return ev.Note
 	case ev.LockID != "":

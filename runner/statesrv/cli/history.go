@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -36,7 +37,7 @@ func (a *App) history(ctx context.Context, args []string) error {
 	return o.print(versions, func() {
 		var rows [][]string
 		for _, v := range versions {
-			rows = append(rows, []string{strconv.Itoa(v.Number), serialOf(v), stamp(v.Time), strconv.FormatInt(v.Bytes, 10), v.Who, v.Operation, marks(v)})
+			rows = append(rows, []string{strconv.Itoa(v.Number), serialOf(v), table.Stamp(v.Time), strconv.FormatInt(v.Bytes, 10), v.Who, v.Operation, marks(v)})
 		}
 		a.table([]string{"VERSION", "SERIAL", "TIME", "BYTES", "WHO", "OPERATION", "NOTES"}, rows)
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -96,7 +97,7 @@ func (a *App) forceUnlock(ctx context.Context, args []string) error {
 			fmt.Fprintln(a.Out, "was not locked")
 			return
 		}
-		fmt.Fprintf(a.Out, "broke lock %s, held by %s\n", printable(broken.Info.ID), printable(heldBy(broken)))
+		fmt.Fprintf(a.Out, "broke lock %s, held by %s\n", table.Printable(broken.Info.ID), table.Printable(heldBy(broken)))
 	})
 }
 
@@ -110,7 +111,7 @@ func (a *App) confirm(ctx context.Context, s state) error {
 		return usagef("--any without --yes needs a terminal to ask on")
 	}
 	fmt.Fprintf(a.Err, "State %s is locked by %s.\nIf that is still running, its writes will be refused. Type yes to break the lock: ",
-		st.Name, printable(heldBy(st.Lock)))
+		st.Name, table.Printable(heldBy(st.Lock)))
 	answer, _ := bufio.NewReader(a.In).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
 		return fmt.Errorf("left alone")

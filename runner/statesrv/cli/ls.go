@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/client"
 )
@@ -82,7 +83,7 @@ func (a *App) listTable(all []statesrv.Status) {
 	for _, st := range all {
 		row := []string{st.Name, content(st), "", "", "", heldBy(st.Lock)}
 		if v := st.Current; v != nil {
-			row[2], row[3], row[4] = serialOf(*v), strconv.FormatInt(v.Bytes, 10), stamp(v.Time)
+			row[2], row[3], row[4] = serialOf(*v), strconv.FormatInt(v.Bytes, 10), table.Stamp(v.Time)
 		}
 		rows = append(rows, row)
 	}

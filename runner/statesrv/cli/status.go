@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -27,16 +28,16 @@ func (a *App) status(ctx context.Context, args []string) error {
 }
 
 func (a *App) statusTable(st statesrv.Status) {
-	rows := [][]string{{"version", content(st)}}
+	rows := [][]string{{"state", st.Name}, {"version", content(st)}}
 	if v := st.Current; v != nil {
 		rows = append(rows, []string{"serial", serialOf(*v)}, []string{"lineage", v.Lineage}, []string{"bytes", strconv.FormatInt(v.Bytes, 10)},
-			[]string{"digest", v.Digest}, []string{"written", stamp(v.Time)}, []string{"by", v.Who}, []string{"notes", marks(*v)})
+			[]string{"digest", v.Digest}, []string{"written", table.Stamp(v.Time)}, []string{"by", v.Who}, []string{"notes", marks(*v)})
 	}
 	rows = append(rows, []string{"lock", heldBy(st.Lock)})
 	if st.Lock != nil {
 		rows = append(rows, []string{"lock ID", st.Lock.Info.ID})
 	}
-	a.table([]string{"state", st.Name}, rows)
+	a.table(nil, rows)
 }
 
 // content tells what a state has.

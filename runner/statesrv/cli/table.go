@@ -4,49 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
 
+	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
-// table writes rows under a heading, in columns.
-func (a *App) table(heading []string, rows [][]string) {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{heading}, rows...) {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			cells[i] = orDash(printable(cell))
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
-	}
-	_ = w.Flush()
-}
-
-// printable makes what clients sent safe for a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
-}
+// table writes rows under a heading, in columns. Out keeps the error.
+func (a *App) table(heading []string, rows [][]string) { _ = table.Write(a.Out, heading, rows) }
 
 // serialOf is empty for a state whose envelope does not show it.
 func serialOf(v statesrv.Version) string {
@@ -80,7 +44,7 @@ func heldBy(l *statesrv.Lock) string {
 	}
 	since := l.Info.Created
 	if !l.Since.IsZero() {
-		since = stamp(l.Since)
+		since = table.Stamp(l.Since)
 	}
-	return fmt.Sprintf("%s for %s since %s", orDash(l.Info.Who), orDash(l.Info.Operation), orDash(since))
+	return fmt.Sprintf("%s for %s since %s", table.OrDash(l.Info.Who), table.OrDash(l.Info.Operation), table.OrDash(since))
 }
