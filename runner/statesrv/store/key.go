@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -24,6 +25,14 @@ func CheckKey(key string) error {
 		}
 	}
 	return nil
+}
+
+// Check is where every method of an engine starts: it returns ctx's error, or else that of CheckKey.
+func Check(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return CheckKey(key)
 }
 
 func validSegment(s string) bool {

@@ -3,10 +3,10 @@
 // compare-and-swap on an opaque revision ([Store.Swap]). Every rule about locks,
 // serials and history is written once, in package statesrv, on top of them.
 //
-// Packages dir and memory are the engines that need nothing else, package s3 is
-// one that several machines can share; package storetest is the suite that every
-// engine has to pass. [Prove] shows at start-up that an engine enforces its
-// conditions among concurrent writers.
+// Packages dir and memory are the engines that need nothing else, packages s3 and
+// kubernetes are those that several machines can share; package storetest is the
+// suite that every engine has to pass. [Prove] shows at start-up that an engine
+// enforces its conditions among concurrent writers.
 //
 // # Keys
 //
@@ -27,12 +27,20 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"iter"
 )
 
 // Revision identifies one value of a record. It compares only for equality.
 type Revision string
+
+// RevisionOf is the revision of a value for an engine that has no other: its digest.
+func RevisionOf(data []byte) Revision {
+	sum := sha256.Sum256(data)
+	return Revision(hex.EncodeToString(sum[:]))
+}
 
 // Record is a value and the revision to swap it by.
 type Record struct {

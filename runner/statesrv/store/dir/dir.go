@@ -16,8 +16,6 @@ package dir
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -121,19 +119,19 @@ func (s *Store) Close() error {
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return store.Record{}, err
 	}
 	data, err := s.readCurrent(ctx, key)
 	if err != nil {
 		return store.Record{}, fmt.Errorf("get %s: %w", key, typed(err))
 	}
-	return store.Record{Data: data, Revision: revision(data)}, nil
+	return store.Record{Data: data, Revision: store.RevisionOf(data)}, nil
 }
 
 // Open implements store.Opener.
 func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return store.Body{}, err
 	}
 	f, err := s.root.Open(key)
@@ -183,7 +181,7 @@ func (s *Store) entries(ctx context.Context, dir string) ([]fs.DirEntry, error) 
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, key string) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	if err := s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -218,13 +216,6 @@ func (s *Store) Sweep(ctx context.Context, dir string) ([]string, error) {
 	return removed, nil
 }
 
-func check(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return store.CheckKey(key)
-}
-
 // typed adds the store's error to that of the operating system.
 func typed(err error) error {
 	switch {
@@ -234,9 +225,4 @@ func typed(err error) error {
 		return store.ErrExists
 	}
 	return err
-}
-
-func revision(data []byte) store.Revision {
-	sum := sha256.Sum256(data)
-	return store.Revision(hex.EncodeToString(sum[:]))
 }

@@ -14,7 +14,7 @@ import (
 
 // Files implements store.Plain under the same flock as Swap.
 func (s *Store) Files(ctx context.Context, dir string, fn func(store.Files) error) error {
-	if err := check(ctx, dir); err != nil {
+	if err := store.Check(ctx, dir); err != nil {
 		return err
 	}
 	s.closing.RLock()

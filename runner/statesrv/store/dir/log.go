@@ -18,7 +18,7 @@ import (
 
 // Append implements store.Log: the log is a file of lines.
 func (s *Store) Append(ctx context.Context, key string, line []byte) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	line = append(bytes.Clone(line), '\n')
@@ -44,7 +44,7 @@ func appendLine(f store.Files, name string, line []byte) error {
 
 // Sync implements store.Log.
 func (s *Store) Sync(ctx context.Context, key string) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	err := s.sync(key)
@@ -77,7 +77,7 @@ func (s *Store) Lines(ctx context.Context, key string, after store.Cursor) iter.
 }
 
 func (s *Store) lines(ctx context.Context, key string, after store.Cursor, yield func(store.Line, error) bool) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	offset, err := offsetOf(after)
@@ -118,7 +118,7 @@ func eachLine(ctx context.Context, r io.Reader, offset int64, yield func(store.L
 
 // Last implements store.Log. It reads from the end, so a long log costs no more.
 func (s *Store) Last(ctx context.Context, key string, n int) ([]store.Line, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return nil, err
 	}
 	f, err := s.root.Open(key)

@@ -25,13 +25,13 @@ const sparePrefix = ".spare-"
 
 // Swap implements store.Store by a rename while it holds the directory's flock.
 func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	if err := s.swap(ctx, key, old, data); err != nil {
 		return "", fmt.Errorf("swap %s: %w", key, typed(err))
 	}
-	return revision(data), nil
+	return store.RevisionOf(data), nil
 }
 
 func (s *Store) swap(ctx context.Context, key string, old store.Revision, data []byte) error {
@@ -48,7 +48,7 @@ func (p *place) swap(name string, old store.Revision, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if revision(now) != old {
+	if store.RevisionOf(now) != old {
 		return store.ErrConflict
 	}
 	done, err := p.swapSpare(name, data)

@@ -28,7 +28,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revi
 	if err != nil {
 		return "", err
 	}
-	return revision(data), nil
+	return store.RevisionOf(data), nil
 }
 
 // Keep implements store.Keeper. Nobody reads the record before its writer has told
@@ -39,7 +39,7 @@ func (s *Store) Keep(ctx context.Context, key string, data []byte) error {
 
 // create lets put make a file that is not there, and makes its name durable.
 func (s *Store) create(ctx context.Context, key string, put func(p *place, name string) error) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	p, err := s.make(path.Dir(key))

@@ -65,7 +65,7 @@ func Open(opts Options) (*Store, error) {
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return store.Record{}, err
 	}
 	rec, err := s.get(ctx, key)
@@ -107,7 +107,7 @@ func (s *Store) secret(ctx context.Context, key string) (*kube.Secret, error) {
 // that is not there any more ends the stream with an error: who opens a record that
 // may be swapped reads it with Get.
 func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return store.Body{}, err
 	}
 	secret, err := s.secret(ctx, key)
@@ -124,7 +124,7 @@ func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
 // Create implements store.Store. Package settle says what becomes of answers that
 // are lost.
 func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	return s.write(ctx, settle.Create(key, data))
@@ -132,7 +132,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revi
 
 // Swap implements store.Store; see Create for lost answers.
 func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	w := settle.Swap(key, old, data)
@@ -145,7 +145,7 @@ func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data [
 // Remove implements store.Store. The parts go last: who reads meanwhile finds no
 // record rather than half of one.
 func (s *Store) Remove(ctx context.Context, key string) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	err := s.delete(ctx, s.nameOf(key))
@@ -220,13 +220,6 @@ func (s *Store) each(ctx context.Context, selector string, fn func(kube.Metadata
 			return nil
 		}
 	}
-}
-
-func check(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return store.CheckKey(key)
 }
 
 // explain adds the way out to errors that a person has to see to.

@@ -5,8 +5,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"maps"
@@ -28,7 +26,7 @@ func New() *Store { return &Store{records: map[string][]byte{}} }
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return store.Record{}, err
 	}
 	s.mu.Lock()
@@ -37,12 +35,12 @@ func (s *Store) Get(ctx context.Context, key string) (store.Record, error) {
 	if !ok {
 		return store.Record{}, fmt.Errorf("get %s: %w", key, store.ErrNotFound)
 	}
-	return store.Record{Data: bytes.Clone(data), Revision: revision(data)}, nil
+	return store.Record{Data: bytes.Clone(data), Revision: store.RevisionOf(data)}, nil
 }
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -51,12 +49,12 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revi
 		return "", fmt.Errorf("create %s: %w", key, store.ErrExists)
 	}
 	s.records[key] = bytes.Clone(data)
-	return revision(data), nil
+	return store.RevisionOf(data), nil
 }
 
 // Swap implements store.Store.
 func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -65,11 +63,11 @@ func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data [
 	if !ok {
 		return "", fmt.Errorf("swap %s: %w", key, store.ErrNotFound)
 	}
-	if revision(now) != old {
+	if store.RevisionOf(now) != old {
 		return "", fmt.Errorf("swap %s: %w", key, store.ErrConflict)
 	}
 	s.records[key] = bytes.Clone(data)
-	return revision(data), nil
+	return store.RevisionOf(data), nil
 }
 
 // List implements store.Store.
@@ -106,23 +104,11 @@ func (s *Store) below(dir string) []string {
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, key string) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, key)
 	return nil
-}
-
-func check(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return store.CheckKey(key)
-}
-
-func revision(data []byte) store.Revision {
-	sum := sha256.Sum256(data)
-	return store.Revision(hex.EncodeToString(sum[:]))
 }

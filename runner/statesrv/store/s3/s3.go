@@ -93,7 +93,7 @@ func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
 }
 
 func (s *Store) object(ctx context.Context, key string) (*awss3.GetObjectOutput, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return nil, err
 	}
 	out, err := s.client.GetObject(ctx, &awss3.GetObjectInput{Bucket: &s.bucket, Key: s.name(key)})
@@ -111,7 +111,7 @@ func (s *Store) object(ctx context.Context, key string) (*awss3.GetObjectOutput,
 
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, key string) error {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
 	_, err := s.client.DeleteObject(ctx, &awss3.DeleteObjectInput{Bucket: &s.bucket, Key: s.name(key)})
@@ -123,10 +123,3 @@ func (s *Store) Remove(ctx context.Context, key string) error {
 
 // name returns the name of a key's object.
 func (s *Store) name(key string) *string { return aws.String(s.prefix + key) }
-
-func check(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return store.CheckKey(key)
-}

@@ -19,7 +19,7 @@ const idField = "statesrv-write"
 // Create implements store.Store. Package settle says what becomes of answers that
 // are lost.
 func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	return settle.Do(ctx, server{s}, settle.Create(key, data))
@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, key string, data []byte) (store.Revi
 
 // Swap implements store.Store; see Create for lost answers.
 func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
-	if err := check(ctx, key); err != nil {
+	if err := store.Check(ctx, key); err != nil {
 		return "", err
 	}
 	w := settle.Swap(key, old, data)
