@@ -146,7 +146,8 @@ func unknown(answer, why error) error {
 	return fmt.Errorf("%w: %w; the last answer was: %w", store.ErrUnknown, why, answer)
 }
 
-// pause waits before the next try. It reports false if the caller has gone.
+// pause waits before the next try. It reports false if the caller has gone. This is no backoff.Retry, which gives such
+// a caller the context's error: a write that may have been done has to be store.ErrUnknown.
 func pause(ctx context.Context, try int) bool {
 	gap := firstGap << (try - 1)
 	select {
