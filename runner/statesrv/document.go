@@ -110,5 +110,8 @@ func (s shape) plain() (Document, error) {
 // digestOf names bytes by their content.
 func digestOf(body []byte) string {
 	sum := sha256.Sum256(body)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return digestText(sum[:])
 }
+
+// digestText is how a version's entry has a digest.
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

@@ -23,9 +23,17 @@ const (
 	lineRoom = 16 << 10
 )
 
-// mirror makes the files for people say what the head says. It reads the head
-// while it has the files for itself, so the last of several writers is right.
+// mirror makes the files for people say what the head says.
 func (s *States) mirror(ctx context.Context, name string) error {
+	return s.withFiles(ctx, name, func(f store.Files, h *head) error {
+		_, err := mirrorLock(f, h)
+		return errors.Join(err, s.mirrorVersions(ctx, f, h))
+	})
+}
+
+// withFiles calls do with the files for people, if the store has any. The head is read
+// while nobody else has the files, so the last of several writers is right.
+func (s *States) withFiles(ctx context.Context, name string, do func(store.Files, *head) error) error {
 	if s.plain == nil {
 		return nil
 	}
@@ -34,8 +42,7 @@ func (s *States) mirror(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		_, err = mirrorLock(f, h)
-		return errors.Join(err, s.mirrorVersions(ctx, f, h))
+		return do(f, h)
 	})
 }
 
@@ -56,7 +63,7 @@ func mirrorLock(f store.Files, h *head) (changed bool, err error) {
 	if bytes.Equal(have, want) {
 		return false, nil
 	}
-	return true, f.Put(lockFile, bytes.NewReader(want))
+	return true, f.Put(lockFile, want)
 }
 
 // mirrorVersions writes the bytes first: the end of versions.json tells up to
@@ -116,7 +123,7 @@ func (s *States) listVersions(ctx context.Context, f store.Files, h *head, last 
 	if err != nil {
 		return err
 	}
-	return f.Put(versionsFile, bytes.NewReader([]byte("[\n"+all+arrayEnd)))
+	return f.Put(versionsFile, []byte("[\n"+all+arrayEnd))
 }
 
 // entryLines returns the entries after number last, oldest first.

@@ -145,14 +145,7 @@ func (s *States) removePruned(ctx context.Context, h *head) (int, error) {
 
 // rewriteVersions writes versions.json anew: entries in its middle have changed.
 func (s *States) rewriteVersions(ctx context.Context, name string) error {
-	if s.plain == nil {
-		return nil
-	}
-	return s.plain.Files(ctx, dirOf(name), func(f store.Files) error {
-		h, _, err := s.load(ctx, name)
-		if err != nil {
-			return err
-		}
+	return s.withFiles(ctx, name, func(f store.Files, h *head) error {
 		// Its end tells that state.tfstate is right.
 		if err := s.mirrorVersions(ctx, f, h); err != nil {
 			return err

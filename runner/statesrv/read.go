@@ -3,7 +3,6 @@ package statesrv
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -129,7 +128,7 @@ func (c *Content) Read(p []byte) (int, error) {
 	switch {
 	case c.left > 0 && errors.Is(err, io.EOF):
 		return 0, c.damaged("they are cut short")
-	case c.left == 0 && "sha256:"+hex.EncodeToString(c.sum.Sum(nil)) != c.Version.Digest:
+	case c.left == 0 && digestText(c.sum.Sum(nil)) != c.Version.Digest:
 		return 0, c.damaged("they have another digest")
 	case c.left == 0:
 		return n, nil

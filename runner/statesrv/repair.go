@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -208,5 +207,5 @@ func (r *repair) digestOfState(ctx context.Context, name string) (string, int64,
 	if _, err := io.Copy(sum, body); err != nil {
 		return "", 0, err
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), body.Size, nil
+	return digestText(sum.Sum(nil)), body.Size, nil
 }

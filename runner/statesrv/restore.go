@@ -108,11 +108,7 @@ func (s *States) bytesOf(ctx context.Context, name string, v Version) ([]byte, e
 		return nil, err
 	}
 	defer c.Close()
-	data, err := io.ReadAll(c)
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return io.ReadAll(c)
 }
 
 // withSerial replaces the serial in a state's bytes and leaves the rest as it is.

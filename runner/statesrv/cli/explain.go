@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -50,24 +51,16 @@ func (o *options) content(ctx context.Context, arg string, version int) (io.Read
 		s.Close()
 		return nil, err
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{body, closers{body, s}}, nil
+	return pulled{body, s}, nil
 }
 
-// closers closes all of them and returns the first error.
-type closers []io.Closer
-
-func (c closers) Close() error {
-	var first error
-	for _, one := range c {
-		if err := one.Close(); first == nil {
-			first = err
-		}
-	}
-	return first
+// pulled is a version that closes its state, too.
+type pulled struct {
+	io.ReadCloser
+	state state
 }
+
+func (p pulled) Close() error { return errors.Join(p.ReadCloser.Close(), p.state.Close()) }
 
 // diff tells what differs between two versions of a state.
 func (a *App) diff(ctx context.Context, args []string) error {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"io"
 )
 
 // Plain is a store that keeps plain files for people beside its records. Nothing
@@ -19,7 +18,7 @@ type Files interface {
 	// Tail returns at most the last n bytes of a file, nil if there is none.
 	Tail(name string, n int64) ([]byte, error)
 	// Put replaces a file as a whole: a reader sees the old or the new bytes.
-	Put(name string, data io.Reader) error
+	Put(name string, data []byte) error
 	// Link makes name another name of the file at the path from below the directory,
 	// in place of what was there, and the file read-only: who changes one changes
 	// both.

@@ -55,7 +55,7 @@ func tail(file *os.File, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
 }
 
-func (f files) Put(name string, data io.Reader) error {
+func (f files) Put(name string, data []byte) error {
 	if err := store.CheckKey(name); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 
@@ -76,12 +75,12 @@ func (p *place) fresh(file, record string, mode os.FileMode, data []byte) error 
 }
 
 // write makes a file without waiting for the disk.
-func (p *place) write(name string, data io.Reader) error {
+func (p *place) write(name string, data []byte) error {
 	f, err := p.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, data)
+	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
 }
 
