@@ -20,6 +20,7 @@ type backend struct {
 	env      map[string]string // the credentials: only ever in a child's environment
 	settings map[string]string // all of them
 	order    []string          // their keys as they were given
+	settled  bool              // it became what it is
 }
 
 // readBackend reads the settings. What they mean is known when the backend's type is, see become.
@@ -42,7 +43,7 @@ func readBackend(settings []string) (backend, error) {
 
 // become settles the type: each setting goes to argv or, when it is a credential, to the environment.
 func (b *backend) become(kind, namespace string) error {
-	b.kind = kind
+	b.kind, b.settled = kind, true
 	if kind == "kubernetes" && b.settings["namespace"] == "" && namespace != "" {
 		// Left to itself the backend would use the namespace "default".
 		if _, empty := b.settings["namespace"]; !empty {

@@ -21,7 +21,7 @@ const stepInit = "init"
 
 // initialise runs init and makes sure that it was a runtime which did that.
 func (r *run) initialise(ctx context.Context) error {
-	if err := r.checkSelector(ctx); err != nil {
+	if err := <-r.outlook.selected; err != nil {
 		return err
 	}
 	r.adoptEarlierLock(ctx)
@@ -32,10 +32,8 @@ func (r *run) initialise(ctx context.Context) error {
 	if r.stop.Cause() != nil {
 		return interrupted(r.stop, stepInit, "not started")
 	}
-	glance := make(chan time.Time, 1)
-	go func() { glance <- r.glance(ctx) }()
 	output, err := r.initWithRetries(ctx)
-	r.freeAt = <-glance
+	r.freeAt = <-r.outlook.free
 	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) && !errors.Is(err, syscall.EMFILE) {
 		if noVersion := r.askVersion(ctx); noVersion != nil && r.stop.Cause() == nil {
 			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; %s", r.rt.Command[0], noVersion,

@@ -54,7 +54,7 @@ func (r *run) prepareLocal(ctx context.Context) error {
 		return err
 	}
 	r.local = l
-	if err := r.localRoot(); err != nil {
+	if err := r.localRoot(ctx); err != nil {
 		return err
 	}
 	if r.opts.needsPlanKey() && r.planKey == nil {
@@ -73,7 +73,7 @@ func (r *run) prepareLocal(ctx context.Context) error {
 }
 
 // localRoot makes the root: the rendered one of --config, or else the module itself.
-func (r *run) localRoot() error {
+func (r *run) localRoot(ctx context.Context) error {
 	if r.opts.Config != "" {
 		if err := r.work.copyConfig(r.opts.Config); err != nil {
 			return err
@@ -96,8 +96,8 @@ func (r *run) localRoot() error {
 		return usagef("%s declares backend %q: a local run would start from an empty state and make everything a second time; "+
 			"remove the block, or run without --local and with --backend-config", module.Backend.File, module.Backend.Type)
 	}
-	r.backend.kind = "http"
-	return r.prepareBackend()
+	r.opts.Backend = "http"
+	return r.prepareBackend(ctx)
 }
 
 // ownPlanKey is the key of plan hashes that local runs share.

@@ -47,22 +47,6 @@ func (r *run) look(ctx context.Context) (context.Context, context.CancelFunc) {
 // errNotFree ends a wait that used up the budget.
 var errNotFree = errors.New("lock timeout reached")
 
-// glanceAge is how long a lock that was seen free need not be looked at again.
-const glanceAge = time.Second
-
-// glance looks at the lock while init runs, which costs no time then. It returns when the lock was free.
-func (r *run) glance(ctx context.Context) (free time.Time) {
-	if r.keeper == nil || r.budget.left() == 0 || r.opts.ForceUnlock != "" {
-		return free
-	}
-	ctx, cancel := r.lookAhead(ctx)
-	defer cancel()
-	if holder, err := r.keeper.Holder(ctx); err == nil && holder == nil {
-		free = time.Now()
-	}
-	return free
-}
-
 // awaitLock waits, before a step is started, until the lock is free: the runner sees that within
 // seconds, a runtime up to 16 s late. Without a lockKeeper it is left to the runtime. A look that does not
 // succeed is left to the runtime too: it has the better message.

@@ -41,6 +41,7 @@ type run struct {
 	module   *root.Module
 	backend  backend
 	keeper   lockKeeper // nil when the lock cannot be looked at
+	outlook  *outlook   // nil before the backend is known
 	local    *local     // nil without --local
 	rt       *runtime.Runtime
 	varFiles []string
@@ -164,6 +165,9 @@ func (r *run) execute(ctx context.Context) error {
 
 // release ends what was started or opened.
 func (r *run) release() {
+	if r.outlook != nil {
+		r.outlook.cancel()
+	}
 	if r.local != nil {
 		r.local.close()
 	}

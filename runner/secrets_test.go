@@ -44,13 +44,13 @@ func TestSecretsOfTheInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &run{redact: redact.New(), log: slog.New(slog.DiscardHandler), work: workspace{dir: dir, root: dir}}
+	r := &run{redact: redact.New(), log: slog.New(slog.DiscardHandler), work: workspace{dir: dir, root: dir}, stop: runtime.NewStop(0)}
 	r.opts.VarFiles = []string{filepath.Join(dir, "elsewhere/given.tfvars")}
 	r.opts.BackendConfig = []string{"address=http://127.0.0.1:1/x", "username=some-user", "password=in-the-backend-6"}
-	if err := r.prepareInputs(); err != nil {
+	if err := r.prepareInputs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.prepareBackend(); err != nil {
+	if err := r.prepareBackend(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.collectVariables(); err != nil {

@@ -35,7 +35,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := r.makeDebugLog(); err != nil {
 		return err
 	}
-	if err := r.prepareInputs(); err != nil {
+	if err := r.prepareInputs(ctx); err != nil {
 		return err
 	}
 	if err := r.prepareRoot(ctx); err != nil {
@@ -51,14 +51,19 @@ func (r *run) prepare(ctx context.Context) error {
 }
 
 // prepareInputs reads what an operation needs besides the root.
-func (r *run) prepareInputs() (err error) {
+func (r *run) prepareInputs(ctx context.Context) (err error) {
 	if r.opts.PlanKeyFile != "" {
 		if r.planKey, err = plan.ReadKey(r.opts.PlanKeyFile); err != nil {
 			return usagef("--plan-key-file: %w", err)
 		}
 	}
-	r.backend, err = readBackend(r.opts.BackendConfig)
-	return err
+	if r.backend, err = readBackend(r.opts.BackendConfig); err != nil {
+		return err
+	}
+	if kind := cmp.Or(r.opts.Backend, r.backend.infer()); kind == "kubernetes" {
+		return r.settleBackend(ctx, kind) // the root can only agree, and the API server takes its time
+	}
+	return nil
 }
 
 // checkRescueDir finds out before anything runs that the last resort is none.
@@ -100,7 +105,7 @@ func (r *run) prepareRoot(ctx context.Context) error {
 	if err := r.work.copyConfig(r.opts.Config); err != nil {
 		return err
 	}
-	return r.prepareBackend()
+	return r.prepareBackend(ctx)
 }
 
 // claimWorkspace takes the working directory. A dry run leaves it alone, whoever is working in it; a second local
@@ -154,19 +159,28 @@ func (r *run) awaitOrphans(ctx context.Context, w *workspace, err error) error {
 }
 
 // prepareBackend ties the root to its backend.
-func (r *run) prepareBackend() error {
+func (r *run) prepareBackend(ctx context.Context) error {
 	var err error
 	if r.module, err = scanRoot(r.work.root); err != nil {
 		return err
 	}
-	kind, note, err := declareBackend(r.module, r.work.root, cmp.Or(r.opts.Backend, r.backend.kind), &r.backend)
+	kind, note, err := declareBackend(r.module, r.work.root, r.opts.Backend, &r.backend)
 	if err != nil {
 		return err
 	}
 	if note != "" && !r.opts.Local { // a local run's state server is its own
 		r.log.Info(note)
 	}
-	err = r.backend.become(kind, podNamespace(r.host.Environ))
+	if r.backend.settled {
+		return nil
+	}
+	return r.settleBackend(ctx, kind)
+}
+
+// settleBackend is for a backend whose type is known: the settings are sorted, and what the run itself has to do with the
+// place of the state begins.
+func (r *run) settleBackend(ctx context.Context, kind string) error {
+	err := r.backend.become(kind, podNamespace(r.host.Environ))
 	r.redact.Add(r.backend.secrets()...)
 	if err != nil {
 		return err
@@ -180,6 +194,7 @@ func (r *run) prepareBackend() error {
 	if err != nil || r.opts.DryRun {
 		return err
 	}
+	r.outlook = r.lookOut(ctx)
 	r.notifier, err = startNotifier(cluster, r.opts.EventObject, r.opts.JobName)
 	return err
 }

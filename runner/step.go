@@ -130,7 +130,11 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	limit := r.budget.left() + pollingStep
 	out.waiting = func() { overdue.check(ctx, limit) }
 	end := r.tell(out.progress)
-	exit, output, err := r.rt.Run(ctx, s.args(r.args()), out)
+	rt := r.rt
+	if s.name == stepInit {
+		rt = rt.ForInit()
+	}
+	exit, output, err := rt.Run(ctx, s.args(r.args()), out)
 	end()
 	listing.end()
 	r.observing.Wait()

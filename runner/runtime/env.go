@@ -44,6 +44,14 @@ func NewEnviron(inherited []string, set map[string]string) Environ {
 	return env
 }
 
+// withDefault sets a variable that is not set.
+func (e Environ) withDefault(name, value string) Environ {
+	if !slices.ContainsFunc(e.Vars, func(pair string) bool { return strings.HasPrefix(pair, name+"=") }) {
+		e.Vars = append(e.Vars[:len(e.Vars):len(e.Vars)], name+"="+value)
+	}
+	return e
+}
+
 func leaks(name string) bool {
 	return (strings.HasPrefix(name, "TF_") || strings.HasPrefix(name, "KUBE_")) && !kept[name]
 }

@@ -100,6 +100,18 @@ func (r *Runtime) WithStop(stop *Stop) *Runtime {
 	return &other
 }
 
+// initGOGC lets init collect its garbage less often. Most of its collections come while the program starts, with a heap of
+// a few MiB: without them it needs no more memory than an apply, and a third less processor time.
+const initGOGC = "400"
+
+// ForInit is the same runtime for its init, unless the environment sets GOGC. What starts providers is not run so: they
+// would inherit it.
+func (r *Runtime) ForInit() *Runtime {
+	other := *r
+	other.Env = r.Env.withDefault("GOGC", initGOGC)
+	return &other
+}
+
 // reader merges both streams of a step.
 type reader struct {
 	mu     sync.Mutex
