@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,37 +18,68 @@ import (
 // inherit reads what the results of earlier local runs of this module tell and nobody else would tell any more: where
 // a state is that could not be saved, and resources that no saved state is known to have. A Job leaves its result to the
 // one who started it.
-func (r *run) inherit() {
-	r.inheritFrom(r.opts.Result)
-	for _, path := range resultsBeside(r.opts.Result) {
-		if r.inheritFrom(path) {
+func (r *run) inherit() error {
+	if _, err := r.inheritFrom(r.opts.Result); err != nil {
+		return err
+	}
+	beside, err := resultsBeside(r.opts.Result)
+	if err != nil {
+		return err
+	}
+	for _, path := range beside {
+		told, err := r.inheritFrom(path)
+		if err != nil {
+			return err
+		}
+		if told {
 			r.taken = append(r.taken, path)
 		}
 	}
+	return nil
 }
 
-// inheritFrom reads one result, and reports whether this run tells now of all that it told.
-func (r *run) inheritFrom(path string) bool {
+// inheritFrom reads one result, and reports whether this run tells now of all that it told. One that cannot be read may
+// tell of what nobody else does: this run's own must not take its place.
+func (r *run) inheritFrom(path string) (told bool, err error) {
 	document, err := os.ReadFile(path)
 	if err != nil {
-		return false // it is the first run
+		return false, err
 	}
 	earlier, err := result.Decode(document)
+	if errors.Is(err, result.ErrEmpty) {
+		return false, nil // it is the first run
+	}
 	if err != nil {
-		return false
+		r.log.Warn("what an earlier run left to tell is lost", "result", path, "error", err)
+		return false, nil
 	}
 	if s := earlier.State; s != nil && s.Where != "" && s.Saved != result.SavedNormally && s.Saved != result.SavedPushed {
 		if r.res.State != nil {
-			return false // one at a time: the next run takes that one
+			return false, nil // one at a time: the next run takes that one
 		}
-		r.res.State = s // until it is pushed
-		if r.inheritedState() == "" {
-			r.log.Warn("the state that an earlier run could not save is not where it was put", "where", s.Where)
-			r.res.State = nil
+		if err := r.inheritState(s); err != nil {
+			return false, err
 		}
 	}
 	r.earlier = withEarlier(r.earlier, earlier.Unsaved)
-	return true
+	return true, nil
+}
+
+// inheritState takes over to tell of a state that an earlier run could not save, until it is pushed. One that still lies
+// where the runtime left it is found there.
+func (r *run) inheritState(s *result.State) error {
+	r.res.State = s
+	there, err := isThere(s.Where)
+	if err != nil {
+		return fmt.Errorf("the state that an earlier run could not save: %w", err)
+	}
+	if !there {
+		r.log.Warn("the state that an earlier run could not save is not where it was put", "where", s.Where)
+	}
+	if !there || r.inheritedState() == "" {
+		r.res.State = nil
+	}
+	return nil
 }
 
 // disinherit is for a run beside the one that has the working directory: a state that was kept in there is that one's
@@ -58,11 +90,11 @@ func (r *run) disinherit() {
 	}
 }
 
-// inheritedState is the file of the state that the earlier run could not save, when it is outside of the working
-// directory; empty when there is none.
+// inheritedState is the file of the state that the earlier run could not save, wherever it was put; empty when there is
+// none.
 func (r *run) inheritedState() string {
 	s := r.res.State
-	if s == nil || !strings.HasPrefix(filepath.Base(s.Where), rescuedPrefix) || !exists(s.Where) {
+	if s == nil || !isKept(filepath.Base(s.Where)) {
 		return ""
 	}
 	return s.Where

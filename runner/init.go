@@ -25,7 +25,9 @@ func (r *run) initialise(ctx context.Context) error {
 		return err
 	}
 	r.adoptEarlierLock(ctx)
-	r.adoptDeadLock(ctx)
+	if err := r.adoptDeadLock(ctx); err != nil {
+		return err
+	}
 	if err := r.clearBeforeInit(ctx); err != nil {
 		return err
 	}

@@ -103,10 +103,12 @@ func (r *run) localRoot(ctx context.Context) error {
 // ownPlanKey is the key of plan hashes that local runs share.
 func (l *local) ownPlanKey() ([]byte, error) {
 	path := filepath.Join(l.dir, "plan.key")
-	if !exists(path) {
-		if err := l.makePlanKey(path); err != nil {
-			return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
-		}
+	there, err := isThere(path)
+	if err == nil && !there {
+		err = l.makePlanKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan key: %w: %s", err, l.wayOut(err))
 	}
 	return plan.ReadKey(path)
 }

@@ -8,8 +8,8 @@ import (
 
 func TestHoldsResources(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "terraform.tfstate")
-	if holdsResources(path) {
-		t.Error("no file at all: it holds resources")
+	if holds, err := holdsResources(path); holds || err != nil {
+		t.Errorf("no file at all: it holds resources: %v, %v", holds, err)
 	}
 	for text, want := range map[string]bool{
 		"":                                      false,
@@ -23,8 +23,8 @@ func TestHoldsResources(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := holdsResources(path); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+		if got, err := holdsResources(path); got != want || err != nil {
+			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
 	}
 }

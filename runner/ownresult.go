@@ -13,15 +13,15 @@ import (
 // written over.
 func (r *run) claimResult() error {
 	err := r.lockResult()
-	if err == nil {
-		r.inherit()
-		return nil
-	}
-	if errors.Is(err, errInUse) {
+	switch {
+	case err == nil:
+		err = r.inherit()
+	case errors.Is(err, errInUse):
 		err = r.claimResultBeside()
 	}
 	if err != nil {
-		return fmt.Errorf("result file %s: %w: make the folder %s and all in it writable, or name a file with --result", r.opts.Result, err, localDir)
+		return fmt.Errorf("result file %s: %w: %s", r.opts.Result, err,
+			orMoreFiles(err, "make the folder "+localDir+" and all in it writable, or name a file with --result"))
 	}
 	return nil
 }
@@ -55,23 +55,44 @@ func newBeside(path string) (string, error) {
 
 // resultsBeside are the results of runs that went on beside another one and have ended. The result of one that lives is
 // locked. One that was just made is not locked yet, and empty: it is left alone, or its run would find it locked.
-func resultsBeside(path string) []string {
-	stem := resultStem(path)
-	found, _ := filepath.Glob(globQuoted(stem+besideMark) + "*" + resultExt)
+func resultsBeside(path string) ([]string, error) {
+	stem := filepath.Base(resultStem(path))
+	found, err := listNamed(filepath.Dir(path), stem+besideMark, resultExt)
+	if err != nil {
+		return nil, err
+	}
 	var ended []string
 	for _, beside := range found {
-		if strings.Contains(strings.TrimPrefix(beside, stem), "-") {
+		if strings.Contains(strings.TrimPrefix(filepath.Base(beside), stem), "-") {
 			continue // another document of such a run
 		}
-		if info, err := os.Stat(beside); err != nil || info.Size() == 0 {
-			continue
-		}
-		if lock, err := flock(beside, errInUse); err == nil {
-			_ = lock.Close()
+		switch over, err := hasEnded(beside); {
+		case err != nil:
+			return nil, err
+		case over:
 			ended = append(ended, beside)
 		}
 	}
-	return ended
+	return ended, nil
+}
+
+// hasEnded tells whether the run is over that left this result.
+func hasEnded(beside string) (bool, error) {
+	info, err := os.Stat(beside)
+	if isAbsent(err) || err == nil && info.Size() == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	lock, err := flock(beside, errInUse)
+	if errors.Is(err, errInUse) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, lock.Close()
 }
 
 // dropTaken removes the results whose news this run's own result has now. Only the last one has all of it: what does not

@@ -55,7 +55,8 @@ func TestResultsBeside(t *testing.T) {
 	if err := os.WriteFile(resultStem(ended)+"-result.json", []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{ended}, resultsBeside(own)); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
+	found, err := resultsBeside(own)
+	if diff := cmp.Diff([]string{ended}, found); diff != "" || err != nil {
+		t.Errorf("results (-want +got): %v\n%s", err, diff)
 	}
 }

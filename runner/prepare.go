@@ -227,11 +227,6 @@ func isDeep(dir string, levels int) (bool, error) {
 	return false, unread
 }
 
-// globQuoted is a path in which no character is a pattern.
-func globQuoted(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
 // scanRoot reads the root's declarations. Which of the two runtimes will run is not known yet, so they must
 // agree on where the state is.
 func scanRoot(dir string) (*root.Module, error) {

@@ -156,8 +156,11 @@ func sameContent(one, other []byte) bool {
 // on top of an older one. One that the backend refuses, because it has a newer or another state, is left where it is; so
 // is one of which only a part was written.
 func (r *run) pushKept(ctx context.Context) error {
-	inherited := r.inheritedState()
-	for _, path := range r.keptStates() {
+	kept, inherited, err := r.keptStates()
+	if err != nil {
+		return err
+	}
+	for _, path := range kept {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return workdirError(err)
@@ -169,8 +172,7 @@ func (r *run) pushKept(ctx context.Context) error {
 				"look into the file for what that run made, then remove it", "file", path)
 			continue
 		}
-		err = r.pushWhenFree(ctx, state)
-		switch {
+		switch err := r.pushWhenFree(ctx, state); {
 		case err == nil:
 			r.log.Info("pushed the state that an earlier run could not save", "file", path)
 			if err := os.Remove(path); err != nil {
@@ -212,16 +214,21 @@ func (r *run) stillUnsaved(path string, state unsavedState, err error) *failure 
 	return f
 }
 
-// keptStates are the files of all states that earlier runs could not save and that this run has to care for.
-func (r *run) keptStates() []string {
-	var kept []string
+// keptStates are the files of all states that earlier runs could not save and that this run has to care for. One of them
+// may be that which it has inherited.
+func (r *run) keptStates() (kept []string, inherited string, err error) {
 	for _, w := range r.workspaces() {
-		kept = append(kept, w.keptStates()...)
+		found, err := w.keptStates()
+		if err != nil {
+			return nil, "", err
+		}
+		kept = append(kept, found...)
 	}
-	if path := r.inheritedState(); path != "" && !slices.Contains(kept, path) {
-		kept = append(kept, path)
+	inherited = r.inheritedState()
+	if inherited != "" && !slices.Contains(kept, inherited) {
+		kept = append(kept, inherited)
 	}
-	return kept
+	return kept, inherited, nil
 }
 
 // forgetInherited takes what the earlier run said about its state out of the result: it was dealt with.

@@ -62,7 +62,11 @@ func (r *run) within(ctx context.Context, d time.Duration, share float64) (conte
 // rescue brings a state that a step could not save to safety (spec/runner.md, "A state that could not be
 // saved"): into the backend, else into Secrets, else into the rescue directory. It returns a state that is safe now.
 func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (safe []byte) {
-	state, ok := r.unsaved(output)
+	state, ok, err := r.unsaved(output)
+	if err != nil {
+		r.noteUnread(f, output, err)
+		return nil
+	}
 	if !ok {
 		if f.unsaved { // a full disk cut the file short, and the runtime printed nothing
 			r.noteLost(result.State{}, output)
@@ -98,6 +102,15 @@ func (r *run) noteLost(state result.State, output *runtime.Output) {
 	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 }
 
+// noteUnread is for a state that the runtime left, and that cannot be read now: it stays where it is.
+func (r *run) noteUnread(f *failure, output *runtime.Output, err error) {
+	where := filepath.Join(r.work.root, erroredState)
+	r.log.Error("the state that the runtime could not save cannot be read", "error", err)
+	r.noteLost(result.State{Where: where}, output)
+	f.err = fmt.Errorf("%w; the state of this run cannot be read: %w: %s", f.err, err,
+		r.opts.wayOut("get it out of this pod and restore it, or run again in the same working directory", "the next run saves it before anything else"))
+}
+
 // whereabouts tells where a state is that the runtime could not save, and what to do with it.
 func (r *run) whereabouts(saved result.Saved, where string) string {
 	const saves = "the next run saves it before anything else"
@@ -119,12 +132,15 @@ func (r *run) whereabouts(saved result.Saved, where string) string {
 
 // unsaved finds the state: printed, or in the file that the runtime left. A file that a full disk cut short is
 // none.
-func (r *run) unsaved(output *runtime.Output) (unsavedState, bool) {
+func (r *run) unsaved(output *runtime.Output) (state unsavedState, ok bool, err error) {
 	data := output.State
 	if data == nil {
-		data, _ = os.ReadFile(filepath.Join(r.work.root, erroredState))
+		if data, err = os.ReadFile(filepath.Join(r.work.root, erroredState)); err != nil && !isAbsent(err) {
+			return state, false, err
+		}
 	}
-	return newUnsavedState(data)
+	state, ok = newUnsavedState(data)
+	return state, ok, nil
 }
 
 // newUnsavedState reads a state. One that no backend ever had has no lineage, and the runtimes would push it over
@@ -252,17 +268,20 @@ type rescuer interface {
 	Rescue(ctx context.Context, state unsavedState) (where string, err error)
 }
 
-// writeTo puts the state into a file of its own, durably. A file of that name is the same state.
+// writeTo puts the state into a file of its own, durably, whole or not at all. A file of that name is the same state: it
+// stays until the new one is written.
 func (s unsavedState) writeTo(dir string) (path string, err error) {
-	path = filepath.Join(dir, fmt.Sprintf(rescuedPrefix+"%s-%d-%s.tfstate", s.lineage, s.serial, s.digest()[:8]))
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	path = filepath.Join(dir, fmt.Sprintf(rescuedPrefix+"%s-%d-%s"+keptSuffix, s.lineage, s.serial, s.digest()[:8]))
+	file, err := os.CreateTemp(dir, ".rescue-*")
 	if err != nil {
 		return "", err
 	}
 	_, err = file.Write(s.bytes)
-	err = errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
 	if err != nil {
-		os.Remove(path)
+		_ = os.Remove(file.Name())
 		return "", err
 	}
 	return path, fsync.Dir(dir)

@@ -103,12 +103,14 @@ func (r *run) openResult() (err error) {
 	if r.opts.DryRun {
 		return nil
 	}
+	open := result.Open
 	if r.opts.ownResult {
 		if err := r.claimResult(); err != nil {
 			return err
 		}
+		open = result.Continue
 	}
-	if r.file, err = result.Open(r.opts.Result); err != nil {
+	if r.file, err = open(r.opts.Result); err != nil {
 		return resultError(err)
 	}
 	if err = r.file.Write(r.cleaned(), true); err != nil {

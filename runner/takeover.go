@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +14,11 @@ import (
 // takeOver claims the directories of local runs that worked beside another one and were killed. Their states are pushed,
 // and their lock is released, like those of a run that had the wanted directory.
 func (r *run) takeOver(ctx context.Context) error {
-	for _, w := range neighbours(newWorkspace(r.opts.Workdir).dir) {
+	beside, err := neighbours(newWorkspace(r.opts.Workdir).dir)
+	if err != nil {
+		return err
+	}
+	for _, w := range beside {
 		if w.dir == r.work.dir {
 			continue
 		}
@@ -35,13 +40,13 @@ func (r *run) takeOver(ctx context.Context) error {
 
 // adoptDeadLock takes the lock that an earlier local run left for one that was handed down. This run has the working
 // directories, so every process of the earlier ones is gone; and it is the very lock that one of them asked for.
-func (r *run) adoptDeadLock(ctx context.Context) {
+func (r *run) adoptDeadLock(ctx context.Context) error {
 	if r.local == nil || r.opts.ForceUnlock != "" {
-		return
+		return nil
 	}
-	ids := r.deadLocks()
-	if len(ids) == 0 {
-		return
+	ids, err := r.deadLocks()
+	if err != nil || len(ids) == 0 {
+		return err
 	}
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
@@ -54,16 +59,21 @@ func (r *run) adoptDeadLock(ctx context.Context) {
 	default:
 		r.forgetDeadLocks()
 	}
+	return nil
 }
 
 // deadLocks are the IDs of the locks that children of earlier runs asked for.
-func (r *run) deadLocks() []string {
+func (r *run) deadLocks() ([]string, error) {
 	var ids []string
 	for _, w := range r.workspaces() {
-		noted, _ := os.ReadFile(w.lockNote())
+		noted, err := os.ReadFile(w.lockNote())
+		if err != nil && !isAbsent(err) {
+			return nil, fmt.Errorf("the lock that an earlier run may have left: %w: %s", err,
+				orMoreFiles(err, "make the folder "+w.dir+" and all in it readable"))
+		}
 		ids = append(ids, strings.Fields(string(noted))...)
 	}
-	return ids
+	return ids, nil
 }
 
 // forgetDeadLocks is for when no child of an earlier run has the lock, nor ever will.
@@ -82,7 +92,8 @@ func (r *run) takenOver() {
 		r.forgetDeadLocks()
 	}
 	for i := range r.beside {
-		r.beside[i].temporary = !exists(r.beside[i].lockNote())
+		noted, err := isThere(r.beside[i].lockNote())
+		r.beside[i].temporary = err == nil && !noted
 	}
 }
 

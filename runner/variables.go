@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/root"
 )
 
-// autoLoaded are the variables files that a runtime reads without being told.
-var autoLoaded = []string{"terraform.tfvars", varFile, "*.auto.tfvars", "*.auto.tfvars.json"}
+// isAutoLoaded tells a variables file that a runtime reads without being told.
+func isAutoLoaded(name string) bool {
+	return name == "terraform.tfvars" || name == varFile || strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
+}
 
 // collectVariables finds the variables files of the run, and keeps the values of sensitive variables out of
 // all that is printed.
@@ -26,15 +29,12 @@ func (r *run) collectVariables() error {
 			r.redact.Add(variable.Default...)
 		}
 	}
-	files := r.opts.VarFiles
-	for _, pattern := range autoLoaded {
-		found, err := filepath.Glob(filepath.Join(r.work.root, pattern))
-		if err != nil {
-			return fmt.Errorf("variables: %w", err)
-		}
-		files = append(files[:len(files):len(files)], found...)
+	found, err := listNamed(r.work.root, "", "")
+	if err != nil {
+		return fmt.Errorf("variables: %w", err)
 	}
-	for _, file := range files {
+	files := slices.DeleteFunc(found, func(path string) bool { return !isAutoLoaded(filepath.Base(path)) })
+	for _, file := range append(files, r.opts.VarFiles...) {
 		if err := r.redactFile(file); err != nil {
 			return fmt.Errorf("variables: %w", err)
 		}

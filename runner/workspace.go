@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,19 +103,29 @@ func (w *workspace) claimBeside() error {
 
 // neighbours are the directories that runs made beside the wanted one, dir, and did not remove: they still run, or were
 // killed, or could not save their state.
-func neighbours(dir string) []workspace {
-	var found []workspace
-	notes, _ := filepath.Glob(globQuoted(dir+besideMark) + "*/" + runningFile)
-	for _, note := range notes {
-		found = append(found, newWorkspace(filepath.Dir(note)))
+func neighbours(dir string) ([]workspace, error) {
+	beside, err := listNamed(filepath.Dir(dir), filepath.Base(dir)+besideMark, "")
+	if err != nil {
+		return nil, workdirError(err)
 	}
-	return found
+	var found []workspace
+	for _, path := range beside {
+		switch there, err := isThere(filepath.Join(path, runningFile)); {
+		case err != nil:
+			return nil, workdirError(err)
+		case there:
+			found = append(found, newWorkspace(path))
+		}
+	}
+	return found, nil
 }
 
 // release gives the directory back.
 func (w *workspace) release() {
-	if w.temporary && w.inUse != nil && len(w.unsavedStates()) == 0 {
-		_ = os.RemoveAll(w.dir)
+	if w.temporary && w.inUse != nil {
+		if unsaved, err := w.unsavedStates(); err == nil && len(unsaved) == 0 {
+			_ = os.RemoveAll(w.dir)
+		}
 	}
 	for _, lock := range []*os.File{w.inUse, w.running} {
 		_ = lock.Close() // nil is an error
@@ -143,40 +154,60 @@ func (w workspace) make(log *slog.Logger) error {
 const erroredState = "errored.tfstate"
 
 // unsavedStates finds what runtimes left below the root, wherever in it they ran, and what was kept or
-// rescued of it. Links lead into the user's module: they are not followed.
-func (w workspace) unsavedStates() []string {
+// rescued of it. Links lead into the user's module: they are not followed. What cannot be read may be one: nothing may be
+// removed then.
+func (w workspace) unsavedStates() ([]string, error) {
 	var found []string
-	_ = filepath.WalkDir(filepath.Join(w.dir, "root"), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(w.dir, "root"), func(path string, entry fs.DirEntry, err error) error {
+		if isAbsent(err) {
+			return nil
+		}
 		if err == nil && entry.Name() == erroredState && entry.Type().IsRegular() {
 			found = append(found, path)
 		}
-		return nil
+		return err
 	})
-	return append(found, w.keptStates()...)
+	if err != nil {
+		return nil, w.unseenError(err)
+	}
+	kept, err := w.keptStates()
+	return append(found, kept...), err
 }
 
 // keptStates are the states of earlier runs that lie in the working directory, oldest first.
-func (w workspace) keptStates() []string {
-	entries, _ := os.ReadDir(w.dir)
-	var kept []string
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasSuffix(name, ".tfstate") && (strings.HasPrefix(name, keptPrefix) || strings.HasPrefix(name, rescuedPrefix)) {
-			kept = append(kept, filepath.Join(w.dir, name))
-		}
+func (w workspace) keptStates() ([]string, error) {
+	kept, err := listNamed(w.dir, "", keptSuffix)
+	if err != nil {
+		return nil, w.unseenError(err)
 	}
-	return kept
+	return slices.DeleteFunc(kept, func(path string) bool { return !isKept(filepath.Base(path)) }), nil
+}
+
+// isKept tells by its name a state that was put aside to be pushed by a later run.
+func isKept(name string) bool {
+	return strings.HasSuffix(name, keptSuffix) && (strings.HasPrefix(name, keptPrefix) || strings.HasPrefix(name, rescuedPrefix))
+}
+
+// unseenError is for a folder that cannot be searched for a state that an earlier run could not save.
+func (w workspace) unseenError(err error) error {
+	return fmt.Errorf("look for a state that an earlier run could not save: %w: %s", err,
+		orMoreFiles(err, "make the folder "+w.dir+" and all in it readable, or name another with --workdir"))
 }
 
 // The names of states that lie in a working directory.
 const (
 	keptPrefix    = "errored-" // of a run that died before it could rescue it
 	rescuedPrefix = "rescued-" // of a run that found no better place
+	keptSuffix    = ".tfstate"
 )
 
 // keepErrored moves unsaved states out of the root before that is made anew.
 func (w workspace) keepErrored(log *slog.Logger) error {
-	for _, path := range w.unsavedStates() {
+	unsaved, err := w.unsavedStates()
+	if err != nil {
+		return err
+	}
+	for _, path := range unsaved {
 		if filepath.Base(path) != erroredState {
 			continue
 		}
@@ -184,7 +215,7 @@ func (w workspace) keepErrored(log *slog.Logger) error {
 		if err != nil {
 			return workdirError(err)
 		}
-		kept := filepath.Join(w.dir, keptPrefix+strconv.FormatInt(info.ModTime().UnixNano(), 10)+".tfstate")
+		kept := filepath.Join(w.dir, keptPrefix+strconv.FormatInt(info.ModTime().UnixNano(), 10)+keptSuffix)
 		if err := os.Rename(path, kept); err != nil {
 			return fmt.Errorf("keep the state that an earlier run could not save: %w", err)
 		}

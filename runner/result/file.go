@@ -43,6 +43,19 @@ func Open(path string) (*File, error) {
 		return &File{path: path, stream: true, f: os.Stderr}, nil
 	}
 	r, err := open(path)
+	if err == nil {
+		err = r.empty()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("result file %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Continue is Open for who has read the result of an earlier run there, and goes
+// on telling what it told: until the first Write the file keeps it.
+func Continue(path string) (*File, error) {
+	r, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("result file %s: %w", path, err)
 	}
@@ -56,15 +69,24 @@ func open(path string) (*File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	stream := err == nil && !info.Mode().IsRegular()
-	if err == nil && !stream {
-		err = f.Truncate(0)
-	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	return &File{path: path, stream: stream, f: f, info: info}, nil
+	return &File{path: path, stream: !info.Mode().IsRegular(), f: f, info: info, size: int(info.Size())}, nil
+}
+
+// empty is for a file that was just opened.
+func (w *File) empty() error {
+	if w.stream {
+		return nil
+	}
+	w.size = 0
+	err := w.f.Truncate(0)
+	if err != nil {
+		_ = w.f.Close()
+	}
+	return err
 }
 
 // Write replaces the document by that of r, whose own Partial is ignored in
@@ -104,6 +126,9 @@ func (w *File) follow() error {
 		return nil
 	}
 	now, err := open(w.path)
+	if err == nil {
+		err = now.empty()
+	}
 	if err != nil {
 		return err
 	}

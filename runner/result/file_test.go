@@ -247,3 +247,24 @@ func TestFileConcurrently(t *testing.T) {
 		t.Error("the document is partial")
 	}
 }
+
+// TestContinueKeeps has a runner killed between its first look at an earlier result and its own first write: what the
+// earlier one told is not lost.
+func TestContinueKeeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "result")
+	if err := os.WriteFile(path, Encode(full(5)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Continue(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if got := read(t, path); !bytes.Equal(got, Encode(full(5))) {
+		t.Errorf("after Continue: %q", got)
+	}
+	write(t, w, &Result{Op: "apply"}, true)
+	if got := decode(t, read(t, path)); got.Op != "apply" || !got.Partial {
+		t.Errorf("after the first write: %+v", got)
+	}
+}
