@@ -29,7 +29,7 @@ type sink struct {
 }
 
 func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
-	s.waitLine(e.Type == "state_lock_acquire")
+	s.waitLine(e.WaitsForLock())
 	if e.HoldsLock() && s.locked != nil {
 		s.locked()
 		s.locked = nil

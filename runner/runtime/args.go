@@ -85,6 +85,9 @@ func (a Args) StatePush(file string, force bool) []string {
 	return append(args, file)
 }
 
+// StatePull prints the state. It takes no lock.
+func (a Args) StatePull() []string { return []string{"state", "pull"} }
+
 // StateList lists the resources in the state.
 func (a Args) StateList() []string { return []string{"state", "list"} }
 

@@ -74,6 +74,9 @@ const (
 	stateLockAcquire = "state_lock_acquire"
 )
 
+// WaitsForLock tells whether the step says that it waits for the state's lock.
+func (e Event) WaitsForLock() bool { return e.Type == stateLockAcquire }
+
 // HoldsLock tells whether only a step that has the state's lock prints such a line.
 func (e Event) HoldsLock() bool {
 	switch e.Type {

@@ -98,11 +98,11 @@ func Classify(exit Exit, output *Output, fetches bool) Failure {
 	switch {
 	case provider || changes:
 		return FailureProvider
-	case fetches && aboutRegistry().MatchString(own) && Transient(output):
+	case fetches && aboutRegistry().MatchString(own) && passes(output):
 		return FailureRegistry
 	case nameless().MatchString(own):
 		return FailureBackend
-	case fetches && Transient(output):
+	case fetches && passes(output):
 		return FailureRegistry
 	case noSpace().MatchString(own):
 		return FailureDisk
@@ -128,8 +128,8 @@ func possible(f Failure, provider, changes bool) bool {
 	return true
 }
 
-// Transient tells whether a failed init is worth repeating.
-func Transient(output *Output) bool {
+// passes tells whether a failed init is worth repeating.
+func passes(output *Output) bool {
 	all := output.everything(fromRuntime)
 	return transient().MatchString(all) && !permanent().MatchString(all)
 }

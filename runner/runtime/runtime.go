@@ -28,7 +28,8 @@ type Runtime struct {
 	// Outputs says that somebody reads [Output.Outputs]: the event with them is then kept whole, however long it is.
 	Outputs bool
 
-	// Inherited is what every process of a step has open besides its streams, see [Process].
+	// Inherited is what every process of the runtime has open besides its streams, see [Process]: all but those of
+	// terraform-exec.
 	Inherited *os.File
 
 	// tf is nil when the command has several elements: terraform-exec takes one path.
@@ -81,15 +82,20 @@ func (r *Runtime) RunInput(ctx context.Context, args []string, input io.Reader, 
 		reader.whole = []string{outputsMessage}
 	}
 	stdout, stderr := reader.stream(), reader.stream()
-	p := Process{
-		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
-		Dir:     r.Dir, Env: r.Env.Vars, Stdin: input, Stdout: stdout.lines, Stderr: stderr.lines,
-		Inherited: r.Inherited,
-	}
+	p := r.process(args)
+	p.Stdin, p.Stdout, p.Stderr = input, stdout.lines, stderr.lines
 	exit, err := p.Run(ctx, r.Stop)
 	stdout.flush()
 	stderr.flush()
 	return exit, reader.output, err
+}
+
+// process is a command of the runtime, without its streams.
+func (r *Runtime) process(args []string) Process {
+	return Process{
+		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
+		Dir:     r.Dir, Env: r.Env.Vars, Inherited: r.Inherited,
+	}
 }
 
 // WithStop is the same runtime for commands that belong to another stop: the rescue of a state runs after

@@ -71,10 +71,8 @@ func (k *keeper) Write(p []byte) (int, error) {
 func (r *Runtime) capture(ctx context.Context, args []string, document io.Writer) (Exit, *Output, error) {
 	output := &Output{}
 	stderr := NewLines(output.text.add)
-	p := Process{
-		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
-		Dir:     r.Dir, Env: r.Env.Vars, Stdout: document, Stderr: stderr,
-	}
+	p := r.process(args)
+	p.Stdout, p.Stderr = document, stderr
 	exit, err := p.Run(ctx, r.Stop)
 	stderr.Flush()
 	if err != nil {
