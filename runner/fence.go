@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/cenkalti/backoff/v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,9 +12,6 @@ import (
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 )
-
-// fenceTries bounds how often a Secret that changes meanwhile is read again.
-const fenceTries = 5
 
 // fence keeps a write that the dead holder of the lock has sent, and that is still on its way, from a state that the next
 // run goes by: a runtime writes upon the version of the Secret that it read, and each Secret of the state gets a new one.
@@ -91,6 +87,5 @@ func renew(ctx context.Context, secrets kube.Secrets, name, id string) error {
 		}
 		return err
 	}
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50 * time.Millisecond))
-	return backoff.Retry(try, backoff.WithContext(backoff.WithMaxRetries(policy, fenceTries-1), ctx))
+	return backoff.Retry(try, backoff.WithContext(lock.SwapPauses(), ctx))
 }

@@ -25,7 +25,7 @@ func (s Secrets) GetMetadata(ctx context.Context, name string, opts metav1.GetOp
 	return call[Metadata](ctx, s.r.client, r, nil)
 }
 
-// ListMetadata is List without what is in the Secrets.
+// ListMetadata reads the Secrets that opts selects without what is in them, one page of them when opts.Limit is set.
 func (s Secrets) ListMetadata(ctx context.Context, opts metav1.ListOptions) (*List[Metadata], error) {
 	r := s.r.request(http.MethodGet, &opts).SetHeader("Accept", asMetadataList)
 	return call[List[Metadata]](ctx, s.r.client, r, nil)

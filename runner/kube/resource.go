@@ -45,10 +45,6 @@ func (r resource[T, P]) update(ctx context.Context, obj *T, opts metav1.UpdateOp
 	return call[T](ctx, r.client, r.request(http.MethodPut, &opts).Name(P(obj).GetName()), obj)
 }
 
-func (r resource[T, P]) list(ctx context.Context, opts metav1.ListOptions) (*List[T], error) {
-	return call[List[T]](ctx, r.client, r.request(http.MethodGet, &opts), nil)
-}
-
 func (r resource[T, P]) delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	_, err := call[json.RawMessage](ctx, r.client, r.request(http.MethodDelete, nil).Name(name), &opts)
 	return err

@@ -22,11 +22,6 @@ func (l Leases) Get(ctx context.Context, name string, opts metav1.GetOptions) (*
 	return l.r.get(ctx, name, opts)
 }
 
-// Create makes a Lease; one that exists is AlreadyExists.
-func (l Leases) Create(ctx context.Context, lease *coordinationv1.Lease, opts metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	return l.r.create(ctx, lease, opts)
-}
-
 // Update replaces a Lease; a resourceVersion that is no longer the current one is a Conflict.
 func (l Leases) Update(ctx context.Context, lease *coordinationv1.Lease, opts metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	return l.r.update(ctx, lease, opts)
@@ -45,11 +40,6 @@ func (c *Client) Secrets(namespace string) Secrets {
 // Get reads one Secret.
 func (s Secrets) Get(ctx context.Context, name string, opts metav1.GetOptions) (*Secret, error) {
 	return s.r.get(ctx, name, opts)
-}
-
-// List reads the Secrets that opts selects, one page of them when opts.Limit is set.
-func (s Secrets) List(ctx context.Context, opts metav1.ListOptions) (*List[Secret], error) {
-	return s.r.list(ctx, opts)
 }
 
 // Create makes a Secret; one that exists is AlreadyExists.

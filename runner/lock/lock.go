@@ -96,10 +96,3 @@ func (l Lock) Version() string {
 	}
 	return l.ResourceVersion
 }
-
-// holder is the Info of whoever holds the lock, with at least its ID.
-func (l Lock) holder() Info {
-	info := l.Info
-	info.ID = l.Holder
-	return info
-}

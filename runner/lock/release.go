@@ -10,8 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// releaseTries bounds how often Release reads the Lease again after a conflict or a passing error.
-const releaseTries = 5
+// SwapPauses are the pauses between the tries of a compare-and-swap on the API server: four, the first of 50 ms.
+func SwapPauses() backoff.BackOff {
+	return backoff.WithMaxRetries(backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond)), 4)
+}
 
 // Outcome is what became of an unlock; the values are those of the result document.
 type Outcome string
@@ -45,9 +47,7 @@ func Release(ctx context.Context, leases Leases, name, id string) (Unlock, error
 		}
 		return err
 	}
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50 * time.Millisecond))
-	err := backoff.Retry(try, backoff.WithContext(backoff.WithMaxRetries(policy, releaseTries-1), ctx))
-	if err != nil {
+	if err := backoff.Retry(try, backoff.WithContext(SwapPauses(), ctx)); err != nil {
 		return Unlock{}, fmt.Errorf("release lock %s: %w", name, err)
 	}
 	return done, nil
@@ -66,7 +66,7 @@ func releaseOnce(ctx context.Context, leases Leases, name, id string) (Unlock, e
 	case !l.Held() && !l.EmptyHolder:
 		return Unlock{Outcome: AlreadyUnlocked}, nil
 	case l.Held() && l.Holder != id:
-		return Unlock{Outcome: HeldByOther, Holder: l.holder()}, nil
+		return Unlock{Outcome: HeldByOther, Holder: l.Info}, nil
 	}
 	_, err = leases.Update(ctx, cleared(lease), metav1.UpdateOptions{})
 	switch {

@@ -32,7 +32,7 @@ func WaitFree(ctx context.Context, leases Getter, name string, poll Poll) (Wait,
 	look := func() error {
 		l, err := get(ctx, leases, name)
 		if err == nil && l.Held() {
-			w.Holder = l.holder()
+			w.Holder = l.Info
 			err = errors.New(w.Holder.String())
 		}
 		if err != nil && (reason == nil || ctx.Err() == nil) {
