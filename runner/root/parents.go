@@ -59,7 +59,7 @@ func skipped(name string) bool {
 // depth is how many directories are between dir and the file at path below it.
 func depth(dir, path string) int {
 	rel, err := filepath.Rel(dir, path)
-	if err != nil || rel == "." {
+	if err != nil {
 		return 0
 	}
 	return strings.Count(rel, string(filepath.Separator))
@@ -134,9 +134,6 @@ func (r *references) addJSON(value any, path []string) {
 }
 
 func (r *references) addTemplate(s string, isSource bool) {
-	if !strings.Contains(s, "..") {
-		return
-	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(s), "", hcl.InitialPos)
 	if diags.HasErrors() {
 		r.addText(s, isSource)

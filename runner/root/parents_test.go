@@ -21,6 +21,10 @@ func TestParents(t *testing.T) {
 		{"down and up", map[string]string{"main.tf": `module "a" { source = "./x/../../a" }`}, 1},
 		{"up and down and up", map[string]string{"main.tf": `locals { x = file("../a/../../b") }`}, 2},
 		{"path.module", map[string]string{"main.tf": `locals { x = file("${path.module}/../files/x") }`}, 1},
+		{"module without a source", map[string]string{"main.tf": `module "a" { x = "../x" }`}, 1},
+		{"number where a path begins", map[string]string{"main.tf": `locals { x = "${1}/../../x" }`}, 2},
+		{"null where a path begins", map[string]string{"main.tf": `locals { x = "${null}/../x" }`}, 1},
+		{"path alone", map[string]string{"main.tf": `locals { x = "${path}/../x" }`}, 1},
 		{"path.root", map[string]string{"main.tf": `locals { x = file("${path.root}/../../x") }`}, 2},
 		{"unknown directory", map[string]string{"main.tf": `locals { x = "${var.dir}/../x" }`}, 1},
 		{"unknown directory in a command", map[string]string{"main.tf": `locals { x = "cp ${var.dir}/../x ." }`}, 1},
@@ -34,12 +38,17 @@ func TestParents(t *testing.T) {
 		{"below: source is relative to its file", map[string]string{"modules/a/main.tf": `module "b" { source = "../b" }`}, 0},
 		{"below: source leads out", map[string]string{"modules/a/main.tf": `module "b" { source = "../../../b" }`}, 1},
 		{"below: path.module", map[string]string{"modules/a/main.tf": `locals { x = "${path.module}/../../../x" }`}, 1},
+		{"below: path.root", map[string]string{"modules/a/main.tf": `locals { x = "${path.root}/../../../x" }`}, 3},
+		{"below: another module", map[string]string{"modules/a/main.tf": `locals { x = "${local.module}/../../../x" }`}, 3},
 		{"below: other paths are relative to the root", map[string]string{"modules/a/main.tf": `locals { x = file("../x") }`}, 1},
 
 		{"json", map[string]string{"main.tf.json": `{"module":{"a":{"source":"..\/..\/a"}}}`}, 2},
 		{"json below", map[string]string{"m/main.tf.json": `{"module":[{"a":[{"source":"../a","x":"${path.module}/../y"}]}]}`}, 0},
 		{"json below, not a source", map[string]string{"m/main.tf.json": `{"module":{"a":{"source":"../a","files":["../x"]}}}`}, 1},
 		{"json below, another source", map[string]string{"m/main.tf.json": `{"locals":{"x":{"source":"../a"}}}`}, 1},
+		{"json below, path.module", map[string]string{"m/main.tf.json": `{"locals":{"x":"${path.module}/../../x"}}`}, 1},
+		{"json below, deeper than a source", map[string]string{"m/main.tf.json": `{"module":{"a":{"source":{"x":"../a"}}}}`}, 1},
+		{"json, module of the wrong shape", map[string]string{"main.tf.json": `{"module":"../x"}`}, 1},
 		{"json, no template", map[string]string{"main.tf.json": `{"locals":{"x":"%{ if ../x"}}`}, 1},
 		{"tofu", map[string]string{"main.tofu": `module "a" { source = "../a" }`}, 1},
 
@@ -53,8 +62,9 @@ func TestParents(t *testing.T) {
 			".git/main.tf":                 `module "a" { source = "../../a" }`,
 			"sub/.captf/main.tf":           `module "a" { source = "../../../a" }`,
 		}, 0},
+		{"file called like a skipped directory", map[string]string{".git": "gitdir: x", "main.tf": `module "a" { source = "../a" }`}, 1},
 		{"broken file", map[string]string{"main.tf": "module \"a\" {\n source = \"../a\"\n}\nx = = 1\n"}, 1},
-		{"file that cannot be read", map[string]string{"main.tf": strings.Repeat("[", 20_000) + `"../x"`}, 0},
+		{"file that cannot be read", map[string]string{"main.tf": "x = " + strings.Repeat("[", 20_000) + `"../x"` + strings.Repeat("]", 20_000)}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,6 +81,13 @@ func TestParentsStopAtTheTop(t *testing.T) {
 	want := strings.Count(dir, "/")
 	if got, err := Parents(dir); err != nil || got != want {
 		t.Errorf("got %d, %v; want the %d parents of %s", got, err, want, dir)
+	}
+}
+
+func TestParentsOfASkippedName(t *testing.T) {
+	dir := write(t, map[string]string{".captf/main.tf": `module "a" { source = "../a" }`})
+	if got, err := Parents(filepath.Join(dir, ".captf")); err != nil || got != 1 {
+		t.Errorf("got %d, %v; want 1", got, err)
 	}
 }
 

@@ -55,6 +55,7 @@ func TestScanBackend(t *testing.T) {
 		{name: "cloud", files: map[string]string{"main.tf": "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n"}, cloud: &Location{"main.tf", 2}},
 		{name: "two backends: the first", files: map[string]string{"b.tf": "terraform {\n backend \"s3\" {}\n}", "a.tf": "terraform {\n backend \"gcs\" {}\n}"}, backend: backend("gcs", "a.tf", 2)},
 		{name: "two backends in a file: the first", files: map[string]string{"a.tf": "terraform {\n backend \"gcs\" {}\n backend \"s3\" {}\n}"}, backend: backend("gcs", "a.tf", 2)},
+		{name: "two clouds: the first", files: map[string]string{"b.tf": "terraform {\n cloud {}\n}", "a.tf": "terraform {\n\n cloud {}\n cloud {}\n}"}, cloud: &Location{"a.tf", 3}},
 		{name: "attribute of that name", files: map[string]string{"main.tf": "terraform {\n  backend = \"s3\"\n}\nlocals {\n  backend = { s3 = {} }\n}\n"}},
 
 		{name: "in comments", files: map[string]string{"main.tf": "# terraform { backend \"s3\" {} }\n// terraform { backend \"s3\" {} }\n/*\nterraform {\n  backend \"s3\" {}\n}\n*/\n"}},
@@ -70,10 +71,12 @@ func TestScanBackend(t *testing.T) {
 		{name: "json cloud", files: map[string]string{"main.tf.json": `{"//":"comment","terraform":{"cloud":{}}}`}, cloud: &Location{"main.tf.json", 1}},
 		{name: "json null", files: map[string]string{"main.tf.json": `{"terraform":null}`}},
 		{name: "json of the wrong shape", files: map[string]string{"main.tf.json": `{"terraform":{"backend":"s3"}}`}, broken: []string{"main.tf.json"}},
+		{name: "json variable of the wrong shape", files: map[string]string{"main.tf.json": `{"variable":{"a":[5]}}`}, broken: []string{"main.tf.json"}},
 		{name: "json broken", files: map[string]string{"main.tf.json": `{"terraform":{"backend":{"s3":`}, broken: []string{"main.tf.json"}},
 
 		{name: "override", files: map[string]string{"main.tf": "terraform {\n cloud {}\n}", "override.tf": "terraform {\n backend \"http\" {}\n}"}, backend: backend("http", "override.tf", 2)},
 		{name: "override with cloud", files: map[string]string{"z.tf": "terraform {\n backend \"s3\" {}\n}", "a_override.tf": "terraform {\n cloud {}\n}"}, cloud: &Location{"a_override.tf", 2}},
+		{name: "override of something else", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}", "x_override.tf": "terraform {}\nvariable \"a\" {}"}, backend: backend("s3", "main.tf", 2)},
 		{name: "last override", files: map[string]string{"a_override.tf.json": `{"terraform":{"backend":{"s3":{}}}}`, "b_override.tf.json": `{"terraform":{"backend":{"pg":{}}}}`}, backend: backend("pg", "b_override.tf.json", 1)},
 		{name: "our own override", files: map[string]string{"main.tf": "", OverrideName: string(Override("kubernetes"))}, backend: backend("kubernetes", OverrideName, 1)},
 		{name: "no override by its middle", files: map[string]string{"a.tf": "terraform {\n backend \"s3\" {}\n}", "my_override_b.tf": "terraform {\n backend \"pg\" {}\n}"}, backend: backend("s3", "a.tf", 2)},
@@ -90,8 +93,12 @@ func TestScanBackend(t *testing.T) {
 		{name: "backend without a type", files: map[string]string{"main.tf": "terraform {\n backend {}\n}"}, broken: []string{"main.tf"}},
 		{name: "invalid UTF-8", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}\n\xff\xfe\n"}, backend: backend("s3", "main.tf", 2), broken: []string{"main.tf"}},
 		{name: "invalid UTF-8 in a comment", files: map[string]string{"main.tf": "# \xff\nterraform {\n backend \"s3\" {}\n}\n"}, backend: backend("s3", "main.tf", 3)},
+		{name: "1 MiB", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}\n" + strings.Repeat("#", 1<<20-31)}, backend: backend("s3", "main.tf", 2)},
+		{name: "1 MiB and a byte", files: map[string]string{"main.tf": "terraform {\n backend \"s3\" {}\n}\n" + strings.Repeat("#", 1<<20-30)}, broken: []string{"main.tf"}},
 		{name: "10 MiB", files: map[string]string{"big.tf": strings.Repeat("# 0123456789abcd\n", 10<<20/17), "main.tf": "terraform {\n backend \"s3\" {}\n}"}, backend: backend("s3", "main.tf", 2), broken: []string{"big.tf"}},
 		{name: "deep brackets", files: map[string]string{"main.tf": "x = " + strings.Repeat("[", 900_000)}, broken: []string{"main.tf"}},
+		{name: "many brackets and hyphens, none deep", files: map[string]string{"main.tf": strings.Repeat("# a-b ([{}])\n", 11_000) + "terraform {\n backend \"s3\" {}\n}"}, backend: backend("s3", "main.tf", 11_002)},
+		{name: "deep behind closing brackets", files: map[string]string{"main.tf": "# " + strings.Repeat("]", 900_000) + "\nx = " + strings.Repeat("[", 100_000)}, broken: []string{"main.tf"}},
 		{name: "deep blocks", files: map[string]string{"main.tf": strings.Repeat("a {\n", 200_000)}, broken: []string{"main.tf"}},
 		{name: "deep templates", files: map[string]string{"main.tf": "x = " + strings.Repeat("\"${", 300_000)}, broken: []string{"main.tf"}},
 		{name: "deep json", files: map[string]string{"main.tf.json": strings.Repeat("[", 900_000)}, broken: []string{"main.tf.json"}},
@@ -120,6 +127,8 @@ func TestScanDialects(t *testing.T) {
 		"x.tofu.json":           `{}`,
 		"y.tf":                  "",
 		"y.tofu.json":           `{}`,
+		"z.tf":                  "",
+		"z.tf.tofu":             "", // takes no other file's place
 		"only.tofu":             "",
 		"notes.txt":             "",
 		"terraform.tfvars.json": `{}`,
@@ -130,8 +139,8 @@ func TestScanDialects(t *testing.T) {
 		files []string
 		kind  string
 	}{
-		{"OpenTofu", Scan, []string{"main.tofu", "only.tofu", "x.tofu.json", "y.tf", "y.tofu.json"}, "pg"},
-		{"Terraform", ScanTerraform, []string{"main.tf", "x.tf.json", "y.tf"}, "s3"},
+		{"OpenTofu", Scan, []string{"main.tofu", "only.tofu", "x.tofu.json", "y.tf", "y.tofu.json", "z.tf", "z.tf.tofu"}, "pg"},
+		{"Terraform", ScanTerraform, []string{"main.tf", "x.tf.json", "y.tf", "z.tf"}, "s3"},
 	}
 	for _, tt := range tests {
 		m, err := tt.scan(dir)
@@ -211,6 +220,10 @@ func TestScanVariables(t *testing.T) {
 			}},
 		{"json", map[string]string{"v.tf.json": `{"variable":[{"a":{"type":"list(string)","sensitive":true}},{"b":[{"sensitive":"false"}]}]}`},
 			map[string]Variable{"a": {Sensitive: true, Type: "list(string)"}, "b": {}}},
+		{"json of the wrong type", map[string]string{"v.tf.json": `{"variable":{"a":{"type":null},"b":{"type":5}}}`},
+			map[string]Variable{"a": {Type: "null"}, "b": {Type: "5"}}},
+		{"every default counts", map[string]string{"a.tf": `variable "a" { default = "x" }`, "a_override.tf": `variable "a" { default = "y" }`},
+			map[string]Variable{"a": {Default: []string{"x", "y"}}}},
 		{"override keeps what it does not say", map[string]string{
 			"a.tf":          "variable \"a\" {\n type = string\n sensitive = true\n}\nvariable \"b\" {\n type = string\n}",
 			"a_override.tf": "variable \"a\" {\n default = 1\n}\nvariable \"b\" {\n sensitive = true\n type = number\n}"},
@@ -273,7 +286,8 @@ func TestNoDirectory(t *testing.T) {
 	_, scanErr := Scan(none)
 	_, hasErr := HasConfig(none)
 	_, parentsErr := Parents(none)
-	for _, err := range []error{scanErr, hasErr, parentsErr} {
+	_, valuesErr := Values(none)
+	for _, err := range []error{scanErr, hasErr, parentsErr, valuesErr} {
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), none) {
 			t.Errorf("got %v, want fs.ErrNotExist with the path", err)
 		}
