@@ -68,7 +68,7 @@ func number(n json.Number) (json.Number, error) {
 	text, negative := strings.CutPrefix(n.String(), "-")
 	mantissa, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		e, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
+		e, err := strconv.Atoi(text[i+1:]) // which takes a plus sign
 		if err != nil {
 			return "", fmt.Errorf("number %s: exponent out of range", n)
 		}

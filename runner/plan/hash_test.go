@@ -281,6 +281,7 @@ func TestHashPairs(t *testing.T) {
 		{"forget and delete", rc("", `"actions":["forget"]`), rc("", `"actions":["delete"]`), false},
 		{"deferred", `"deferred_changes":[{"reason":"x","resource_change":{"address":"x.a","change":{"actions":["create"]}}}]`, rc("", `"actions":["create"]`), false},
 		{"action invocation", `"action_invocations":[{"address":"action.x.a","config_values":{"v":1}}]`, `"action_invocations":[{"address":"action.x.a","config_values":{"v":2}}]`, false},
+		{"place of an action", `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"actions_list_index":0}}]`, `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"actions_list_index":1}}]`, false},
 		{"action trigger", `"action_invocations":[{"address":"action.x.a"}]`, `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"action_trigger_event":"AfterCreate"}}]`, false},
 		{"output and resource", `"output_changes":{"x.a":{"actions":["create"],"after":1}}`, rc("", `"actions":["create"],"after":1`), false},
 		{"forged line", `"output_changes":{"a":{"actions":["create"]},"b":{"actions":["create"]}}`, `"output_changes":{"a\",[\"create\"],\"\"]\n[\"output\",\"b":{"actions":["create"]}}`, false},

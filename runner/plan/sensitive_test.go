@@ -50,6 +50,7 @@ func TestSensitivePlaces(t *testing.T) {
 		{"action", `"action_invocations":[{"config_values":{"p":"one"},"config_sensitive":{"p":true}}]`, []string{"one"}},
 		{"variable", `"variables":{"v":{"value":{"deep":["one",3.50]}},"w":{"value":"two"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true},"w":{},"x":{"sensitive":true}}}}`, []string{"3.50", "one"}},
 		{"data source read before the plan", state(`"root_module":{"child_modules":[{"resources":[{"address":"data.x.a","values":{"p":"one","n":1234567,"q":"two"},"sensitive_values":{"p":true,"n":true}}]}]}`), []string{"1234567", "one"}},
+		{"number that lost digits", state(`"root_module":{"resources":[{"address":"data.x.a","values":{"m":-1234567,"n":12345678901234567890,"o":-12345678901234567890},"sensitive_values":{"m":true,"n":true,"o":true}}]}`), []string{"-1234567"}},
 		{"output of the state", state(`"outputs":{"o":{"sensitive":true,"type":"string","value":"one"},"p":{"sensitive":false,"type":"string","value":"two"}}`), []string{"one"}},
 		{"planned values", `"planned_values":{"root_module":{"resources":[{"address":"x.a","values":{"p":"one"},"sensitive_values":{"p":true}}]}}`, []string{"one"}},
 		{"empty text and booleans", `"resource_changes":[` + rc(`"after":{"p":"","q":true,"r":null},"after_sensitive":true`) + `]`, nil},
@@ -75,9 +76,9 @@ func TestSensitiveOfAPlanWithHoles(t *testing.T) {
 		},
 		PriorState: &tfjson.State{},
 		Config:     &tfjson.Config{RootModule: &tfjson.ConfigModule{Variables: map[string]*tfjson.ConfigVariable{"v": nil}}},
-		Variables:  map[string]*tfjson.PlanVariable{"v": nil},
+		Variables:  map[string]*tfjson.PlanVariable{"v": {Value: "shown"}},
 	}
-	for _, p := range []*tfjson.Plan{nil, p} {
+	for _, p := range []*tfjson.Plan{nil, p, {Config: &tfjson.Config{}}} {
 		if got := Sensitive(p); len(got) != 0 {
 			t.Errorf("got %q, want nothing", got)
 		}

@@ -66,6 +66,9 @@ func TestSummariseConstructed(t *testing.T) {
 		{"move of an import", rc(`,"previous_address":"x.b"`, `"actions":["no-op"],"importing":{"id":"i"}`), one(Summary{Import: 1, Move: 1}, Import)},
 		{"data source", rc(`,"mode":"data"`, `"actions":["read"]`), Summary{}},
 		{"deposed object", rc(`,"deposed":"1"`, `"actions":["delete"]`), one(Summary{Delete: 1}, Delete)},
+		{"two objects of an address", `"resource_changes":[{"address":"x.a","change":{"actions":["update"]}},` +
+			`{"address":"x.a","deposed":"1","change":{"actions":["delete"]}}]`,
+			Summary{Update: 1, Delete: 1, Resources: []Change{{"x.a", Delete}, {"x.a", Update}}}},
 		{"deferred", `"deferred_changes":[{"resource_change":{"address":"x.a","change":{"actions":["delete"]}}}]`, Summary{}},
 		{"output", `"output_changes":{"o":{"actions":["update"]},"p":{"actions":["no-op"]}}`, Summary{OutputChanges: 1}},
 	}
@@ -131,6 +134,9 @@ func TestEmptyAndDestructive(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if tt.s.Empty() != tt.empty || tt.s.Destructive() != tt.destructive {
+			t.Errorf("%+v: empty %v, destructive %v", tt.s, tt.s.Empty(), tt.s.Destructive())
+		}
+		if tt.s.Create++; tt.s.Empty() || tt.s.Destructive() != tt.destructive {
 			t.Errorf("%+v: empty %v, destructive %v", tt.s, tt.s.Empty(), tt.s.Destructive())
 		}
 	}

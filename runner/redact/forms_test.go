@@ -99,6 +99,9 @@ func TestEveryForm(t *testing.T) {
 			if showsWhole(name) && strings.Contains(got, text) {
 				t.Errorf("%s of %q survived in %q", name, secret, got)
 			}
+			if want := "before (sensitive) after"; showsWhole(name) && name != "url" && got != want {
+				t.Errorf("%s of %q: got %q, want %q: no end of a value is left over", name, secret, got, want)
+			}
 			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
 				t.Errorf("%s of %q: the text around it was lost: %q", name, secret, got)
 			}

@@ -31,6 +31,7 @@ func TestString(t *testing.T) {
 		{"longest first", []string{"s3cr", "s3cr3t-long", "s3cr3t"}, "s3cr3t-long s3cr3t s3cr", "(sensitive) (sensitive) (sensitive)"},
 		{"overlap leaves no end", []string{"abcdef", "defghi"}, "-abcdefghi-", "-(sensitive)-"},
 		{"chain of overlaps", []string{"abcdef", "efghij", "ijklmn"}, "abcdefghijklmn", "(sensitive)"},
+		{"overlap from the second character on", []string{"abcdef", "bcdefgh"}, "abcdefgh", "(sensitive)"},
 		{"overlap with itself", []string{"abab"}, "xababab", "x(sensitive)"},
 		{"inside another", []string{"outer-inner-outer", "inner"}, "outer-inner-outer", "(sensitive)"},
 		{"multi-byte", []string{"пароль"}, "это пароль!", "это (sensitive)!"},
@@ -43,6 +44,8 @@ func TestString(t *testing.T) {
 		{"part of the placeholder", []string{"sensitive"}, "sensitive (sensitive)", "(sensitive) (sensitive)"},
 
 		{"start of one at a cut", []string{"s3cr3t"}, "a s3cr" + result.LineCut, "a " + result.LineCut},
+		{"nothing but a start at a cut", []string{"s3cr3t"}, "s3cr3" + result.LineCut, "" + result.LineCut},
+		{"a text with the same start at a cut", []string{"s3cr3t"}, "s3cr-" + result.LineCut, "s3cr-" + result.LineCut},
 		{"first character at a cut", []string{"s3cr3t"}, "as" + result.LineCut, "a" + result.LineCut},
 		{"whole one at a cut", []string{"s3cr3t"}, "s3cr3t" + result.LineCut, "(sensitive)" + result.LineCut},
 		{"the end of one starts another", []string{"s3cr3t", "token"}, "a s3cr3t" + result.LineCut, "a " + result.LineCut},

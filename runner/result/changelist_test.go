@@ -18,6 +18,9 @@ func TestChangeList(t *testing.T) {
 		l.Resources = append(l.Resources, result.Change{Address: fmt.Sprintf("a.b[%03d]", 299-i), Action: "create"})
 	}
 	whole := l.Encode(1 << 20)
+	if text := l.Encode(len(whole)); string(text) != string(whole) {
+		t.Errorf("with room for exactly all %d bytes: %d bytes", len(whole), len(text))
+	}
 	for _, limit := range []int{1 << 20, len(whole), len(whole) - 1, len(whole) / 2, 200} {
 		text := l.Encode(limit)
 		var got result.ChangeList

@@ -61,10 +61,10 @@ func TestEncodeLeast(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	got = string(Encode(&Result{Error: &Error{Kind: KindImageLayout}, Drift: &Drift{}, Env: &Env{}, Lock: &Lock{}, State: &State{Saved: SavedNormally}, Partial: true}))
+	got = string(Encode(&Result{Error: &Error{Kind: KindImageLayout}, Drift: &Drift{}, Env: &Env{}, Lock: &Lock{}, State: &State{Saved: SavedNormally}, Unsaved: &Unsaved{}, Partial: true}))
 	want = `{"version":1,"op":"","image":{"ref":"","providersMirror":false},"runtime":{"command":[],"version":""},"steps":[],` +
 		`"error":{"kind":"image-layout","step":"","tail":""},"drift":{"detected":false,"create":0,"update":0,"replace":0,"delete":0,"resources":[]},` +
-		`"lock":{"waitedSeconds":0},"state":{"saved":"saved"},"env":{"dropped":[]},"partial":true}`
+		`"lock":{"waitedSeconds":0},"state":{"saved":"saved"},"unsaved":{"count":0,"resources":[]},"env":{"dropped":[]},"partial":true}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -233,18 +233,33 @@ func TestEncodeKeeps(t *testing.T) {
 	}
 }
 
+// The last of a list goes without anything behind it on the ladder, and a tail of which only the mark would be left goes
+// as a whole.
+func TestEncodeTakesNoMore(t *testing.T) {
+	r := &Result{Error: &Error{Tail: "a tail", Resources: []ErrorResource{{"a.b", strings.Repeat("x", MaxSize)}}}}
+	if got := decode(t, Encode(r)); got.Error.Tail != "a tail" || len(got.Error.Resources) != 0 {
+		t.Errorf("got %+v", got.Error)
+	}
+	for _, size := range []int{1, tailBite, tailBite + len(cutMark) - 1, tailBite + len(cutMark)} {
+		r := &Result{Error: &Error{Tail: strings.Repeat("x", size)}}
+		if !cutTail(r) || r.Error.Tail != "" {
+			t.Errorf("of a tail of %d bytes %q is left", size, r.Error.Tail)
+		}
+	}
+}
+
 // Texts that nothing on the ladder shortens lead to the minimal document, which
 // still says everything that a decision hangs on.
 func TestEncodeMinimal(t *testing.T) {
 	r := full(3)
 	r.Partial = true
-	r.Unsaved = &Unsaved{Count: 3, Resources: make([]UnsavedResource, 3)}
+	r.Unsaved = &Unsaved{Count: 3, Resources: make([]UnsavedResource, 3), Planned: "captf-planned"}
 	r.Runtime.Command = []string{strings.Repeat("\"\u2028\x01ü", 5000)}
 	got := decode(t, Encode(r))
 	want := &Result{
 		Version: 1, Op: "drift", Steps: []Step{}, Runtime: Runtime{Command: []string{}}, Partial: true,
 		Error: &Error{Kind: KindStep, Reason: ReasonProvider, Step: "apply"}, State: r.State, Document: r.Document,
-		Plan: new(*r.Plan), Drift: new(*r.Drift), Unsaved: &Unsaved{Count: 3, Resources: []UnsavedResource{}},
+		Plan: new(*r.Plan), Drift: new(*r.Drift), Unsaved: &Unsaved{Count: 3, Resources: []UnsavedResource{}, Planned: "captf-planned"},
 	}
 	want.Plan.Resources, want.Plan.Truncated = nil, true
 	want.Drift.Resources, want.Drift.Truncated = []Change{}, true

@@ -103,7 +103,7 @@ func (w *File) Write(r *Result, partial bool) error {
 	if partial && (w.stream || w.done) {
 		return nil
 	}
-	w.done = w.done || !partial
+	w.done = !partial
 	var err error
 	if !partial {
 		err = w.follow()

@@ -51,6 +51,10 @@ func TestFile(t *testing.T) {
 	if got := decode(t, read(t, path)); !got.Partial || got.Op != "drift" {
 		t.Errorf("partial document: %+v", got)
 	}
+	write(t, w, full(2), true)
+	if got := decode(t, read(t, path)); len(got.Steps) != 2 {
+		t.Errorf("the second partial document did not replace the first: %+v", got)
+	}
 	write(t, w, small, false)
 	if got := read(t, path); !bytes.Equal(got, Encode(&Result{Op: "apply"})) {
 		t.Errorf("final document: %q", got)
@@ -225,6 +229,20 @@ func TestOpenRefuses(t *testing.T) {
 		if !strings.Contains(err.Error(), "result file "+path) {
 			t.Errorf("Open(%q): %v does not name the path", path, err)
 		}
+	}
+}
+
+// A result that could not be written is an error, of a stream too.
+func TestWriteToAFullDevice(t *testing.T) {
+	w := openTest(t, "/dev/full")
+	if !w.Stream() {
+		t.Error("it is no stream")
+	}
+	if err := w.Write(full(1), true); err != nil {
+		t.Errorf("a partial document, which no stream gets: %v", err)
+	}
+	if err := w.Write(full(1), false); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "result file /dev/full") {
+		t.Errorf("got %v, want ENOSPC with the path", err)
 	}
 }
 

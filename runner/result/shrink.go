@@ -83,21 +83,17 @@ const (
 	maxName = 253
 )
 
-// minimal returns what is always kept: the operation, the kind of the error,
+// minimal returns what is always kept of a result that no bite is left of: the operation, the kind of the error,
 // plan hash and counts; and what a reader needs not to be misled: where the
 // state is, that there is drift, that the run was not over.
 func minimal(r *Result) *Result {
-	m := &Result{Version: r.Version, Op: word(r.Op), Steps: []Step{}, Partial: r.Partial, Document: short(r.Document, maxName)}
+	m := &Result{Version: r.Version, Op: word(r.Op), Steps: []Step{}, Drift: r.Drift, Partial: r.Partial, Document: short(r.Document, maxName)}
 	m.Runtime.Command = []string{}
 	if e := r.Error; e != nil {
 		m.Error = &Error{Kind: Kind(word(string(e.Kind))), Reason: Reason(word(string(e.Reason))), Step: word(e.Step)}
 	}
 	if m.Plan = clone(r.Plan); m.Plan != nil {
 		m.Plan.Hash = short(m.Plan.Hash, maxHash)
-		m.Plan.Resources = nil
-	}
-	if m.Drift = clone(r.Drift); m.Drift != nil {
-		m.Drift.Resources = []Change{}
 	}
 	if u := r.Unsaved; u != nil {
 		m.Unsaved = &Unsaved{Count: u.Count, Resources: []UnsavedResource{}, Planned: short(u.Planned, maxName)}

@@ -45,6 +45,7 @@ func TestCut(t *testing.T) {
 		"just the mark":   {strings.Repeat("a", 20), 9, "… [cut]"},
 		"no room to mark": {strings.Repeat("a", 20), 5, "aaaaa"},
 		"inside a rune":   {"日本語", 4, "日"},
+		"no rune at all":  {"\x80\x80\x80", 1, ""},
 		"nothing":         {"abc", 0, ""},
 		"negative":        {"abc", -1, ""},
 	}

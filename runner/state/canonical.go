@@ -20,7 +20,8 @@ func tree(v any) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
 	var t any
-	return t, dec.Decode(&t)
+	err = dec.Decode(&t) // not in the return: whether t is read before or after the call is up to the compiler
+	return t, err
 }
 
 // onlyIntegers reports the first number in a tree that is not written as an
