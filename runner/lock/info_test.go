@@ -61,6 +61,9 @@ func TestParseInfoErrors(t *testing.T) {
 			if errors.Is(err, lock.ErrNoInfo) != test.noInfo {
 				t.Errorf("error %v: ErrNoInfo must be %v", err, test.noInfo)
 			}
+			if strings.Contains(err.Error(), "%!") {
+				t.Errorf("error %v", err)
+			}
 		})
 	}
 }

@@ -82,8 +82,8 @@ func TestReleaseErrors(t *testing.T) {
 		text   []string
 		tries  int // requests of the failing verb
 	}{
-		"may not get":    {always("get", forbidden("get")), apierrors.IsForbidden, []string{"get lease " + leaseName, "leases.coordination.k8s.io"}, 1},
-		"may not update": {always("update", forbidden("update")), apierrors.IsForbidden, []string{"update lease " + leaseName, "leases.coordination.k8s.io"}, 1},
+		"may not get":    {always("get", forbidden("get")), apierrors.IsForbidden, []string{"get lease " + leaseName, "(grant get on leases.coordination.k8s.io)"}, 1},
+		"may not update": {always("update", forbidden("update")), apierrors.IsForbidden, []string{"update lease " + leaseName, "(grant update on leases.coordination.k8s.io)"}, 1},
 		"no end of conflicts": {func(verb string, a *api) error {
 			if verb == "update" {
 				touch(a)
@@ -97,6 +97,9 @@ func TestReleaseErrors(t *testing.T) {
 			got, err := lock.Release(t.Context(), a, leaseName, lockID)
 			if err == nil || !test.is(err) || got.Outcome != "" {
 				t.Fatalf("outcome %q, error %v", got.Outcome, err)
+			}
+			if !apierrors.IsForbidden(err) && strings.Contains(err.Error(), "grant") {
+				t.Errorf("a way out that is none: %v", err)
 			}
 			for _, text := range test.text {
 				if !strings.Contains(err.Error(), text) {
@@ -116,6 +119,37 @@ func TestReleaseErrors(t *testing.T) {
 				t.Errorf("holder afterwards %q", after.Holder)
 			}
 		})
+	}
+}
+
+func TestReleaseOfAnEmptyHolderThatFails(t *testing.T) {
+	a := &api{lease: held("", podName), before: func(verb string, _ *api) error {
+		if verb == "update" {
+			return forbidden(verb)
+		}
+		return nil
+	}}
+	if got, err := lock.Release(t.Context(), a, leaseName, ""); !apierrors.IsForbidden(err) || got.Outcome != "" {
+		t.Errorf("outcome %q, error %v", got.Outcome, err)
+	}
+}
+
+// A server that fails for a moment is asked again, as one that does not answer is.
+func TestReleaseAsksAgain(t *testing.T) {
+	for name, failure := range map[string]error{
+		"no answer":      errors.New("connection refused"),
+		"internal error": apierrors.NewInternalError(errors.New("etcd")),
+		"too many":       apierrors.NewTooManyRequests("slow down", 0),
+	} {
+		a := &api{lease: held(lockID, podName), before: func(_ string, a *api) error {
+			if len(a.requests) == 1 {
+				return failure
+			}
+			return nil
+		}}
+		if got, err := lock.Release(t.Context(), a, leaseName, lockID); got.Outcome != lock.Released || err != nil {
+			t.Errorf("%s: outcome %q, error %v", name, got.Outcome, err)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func Check(ctx context.Context, leases Getter, name string, owns Owns, pods Pods
 		return Finding{}, fmt.Errorf("check lock: %w", err)
 	}
 	f := Finding{Lock: l}
-	if l.Held() && ours(l, owns) {
+	if ours(l, owns) {
 		if f.Pod, err = phase(ctx, pods, l.Info.Host()); err != nil {
 			return Finding{}, fmt.Errorf("check lock %s: read the holder's pod %s: %w", name, l.Info.Host(), err)
 		}

@@ -95,6 +95,9 @@ func TestFromLease(t *testing.T) {
 			if l.ID() != test.id || l.Version() != test.version || !errors.Is(l.InfoErr, test.infoErr) || l.EmptyHolder != test.empty {
 				t.Errorf("ID %q, version %q, empty holder %v, info %v", l.ID(), l.Version(), l.EmptyHolder, l.InfoErr)
 			}
+			if l.Info.ID != test.id || test.infoErr != nil && l.Info != (lock.Info{ID: test.id}) {
+				t.Errorf("info %+v, want one with the ID %q", l.Info, test.id)
+			}
 		})
 	}
 }

@@ -108,7 +108,13 @@ func TestWaitFreeGivesUp(t *testing.T) {
 	}{
 		"still held":       {nil, context.DeadlineExceeded, "held by nonroot@" + podName, lockID},
 		"never any answer": {func(string, *api) error { return refused }, refused, "connection refused", ""},
-		"look cut short":   {after(time.Second, func(*api) { time.Sleep(time.Hour) }), context.DeadlineExceeded, "held by nonroot@", lockID},
+		"an answer only at first": {func(_ string, a *api) error {
+			if len(a.requests) > 1 {
+				return refused
+			}
+			return nil
+		}, refused, "connection refused", lockID},
+		"look cut short": {after(time.Second, func(*api) { time.Sleep(time.Hour) }), context.DeadlineExceeded, "held by nonroot@", lockID},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +148,41 @@ func (c *cutShort) Get(ctx context.Context, name string, opts metav1.GetOptions)
 func TestWaitFreeEndsWhenForbidden(t *testing.T) {
 	a := &api{lease: held(lockID, podName), before: func(verb string, _ *api) error { return forbidden(verb) }}
 	_, err := lock.WaitFree(t.Context(), a, leaseName, lock.Poll{})
-	if !apierrors.IsForbidden(err) || len(a.requests) != 1 {
+	if !apierrors.IsForbidden(err) || len(a.requests) != 1 || strings.Contains(err.Error(), "%!") {
 		t.Errorf("error %v after %v", err, a.requests)
 	}
+	a = &api{lease: held(lockID, podName), before: func(verb string, a *api) error {
+		if len(a.requests) > 1 {
+			return forbidden(verb)
+		}
+		return nil
+	}}
+	got, err := lock.WaitFree(t.Context(), a, leaseName, lock.Poll{First: time.Millisecond})
+	if !apierrors.IsForbidden(err) || got.Holder.ID != lockID {
+		t.Errorf("error %v, holder %q, want the last that was seen", err, got.Holder.ID)
+	}
+}
+
+// A context that has ended before the first look is the reason, and there is no other.
+func TestWaitFreeAfterTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := lock.WaitFree(ctx, &cutShort{api{lease: held(lockID, podName)}}, leaseName, lock.Poll{})
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "%!") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWaitFreePollsAsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{lease: held(lockID, podName)}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := lock.WaitFree(ctx, a, leaseName, lock.Poll{First: 10 * time.Millisecond, Max: 100 * time.Millisecond}); err == nil {
+			t.Fatal("a lock that is held became free")
+		}
+		if n := len(a.requests); n < 500 || n > 1000 {
+			t.Errorf("%d looks in a minute, want one about every 100 ms", n)
+		}
+	})
 }

@@ -280,6 +280,8 @@ func TestHashPairs(t *testing.T) {
 		{"move from another", rc(`,"previous_address":"x.old"`, `"actions":["no-op"]`), rc(`,"previous_address":"x.older"`, `"actions":["no-op"]`), false},
 		{"forget and delete", rc("", `"actions":["forget"]`), rc("", `"actions":["delete"]`), false},
 		{"deferred", `"deferred_changes":[{"reason":"x","resource_change":{"address":"x.a","change":{"actions":["create"]}}}]`, rc("", `"actions":["create"]`), false},
+		{"deferred or not at all", `"deferred_changes":[{"reason":"x","resource_change":{"address":"x.a","change":{"actions":["create"]}}}]`, `"timestamp":"2026-01-01T00:00:00Z"`, false},
+		{"no-op that is deferred", `"deferred_changes":[{"reason":"x","resource_change":{"address":"x.a","change":{"actions":["no-op"]}}}]`, `"timestamp":"2026-01-01T00:00:00Z"`, true},
 		{"action invocation", `"action_invocations":[{"address":"action.x.a","config_values":{"v":1}}]`, `"action_invocations":[{"address":"action.x.a","config_values":{"v":2}}]`, false},
 		{"place of an action", `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"actions_list_index":0}}]`, `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"actions_list_index":1}}]`, false},
 		{"action trigger", `"action_invocations":[{"address":"action.x.a"}]`, `"action_invocations":[{"address":"action.x.a","lifecycle_action_trigger":{"action_trigger_event":"AfterCreate"}}]`, false},

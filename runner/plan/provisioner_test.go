@@ -28,7 +28,7 @@ func TestHashCoversProvisioners(t *testing.T) {
 			"resource_changes":[
 				{"address":"x.a","type":"x","name":"a","change":{"actions":["create"]}},
 				{"address":"module.m[\"k\"].module.n.x.a[1]","module_address":"module.m[\"k\"].module.n","type":"x","name":"a","index":1,"change":{"actions":["create"]}}],
-			"configuration":{"root_module":{`+resource(rootCommand)+`,"module_calls":{"m":{"module":{"module_calls":{"n":{"module":{`+resource(moduleCommand)+`}}}}}}}}`))
+			"configuration":{"root_module":{`+resource(rootCommand)+`,"module_calls":{"s1":{"module":{}},"s2":{"module":{}},"s3":{},"s4":{},"m":{"module":{"module_calls":{"n":{"module":{`+resource(moduleCommand)+`}}}}}}}}`))
 	}
 	base := plan("a", "b")
 	if plan("a", "b") != base {
