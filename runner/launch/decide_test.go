@@ -76,6 +76,17 @@ func locked(v lock.Verdict) func(*Observed) {
 	}
 }
 
+// savedIn says where the last run left the state that it could not save.
+func savedIn(where string) func(*Observed) {
+	return func(o *Observed) {
+		o.Runs[len(o.Runs)-1].Outcome.Result = &result.Result{State: &result.State{Saved: result.SavedRescued, Where: where}}
+	}
+}
+
+func pods(pods ...Pod) func(*Observed) {
+	return func(o *Observed) { o.Runs[len(o.Runs)-1].Pods = pods }
+}
+
 func active(o *Observed) {
 	r := run(o, nil, 0)
 	r.Finished = false
@@ -95,10 +106,10 @@ func TestDecide(t *testing.T) {
 	tests := map[string]struct {
 		observed Observed
 		want     string // action, reason, and what else matters
-		says     string // part of the message
+		says     string // part of the message, of which $ is the end
 	}{
 		"due":                          {observed(), "Start OperationDue a1", "apply is due"},
-		"done":                         {observed(carries("new")), "Idle Done", ""},
+		"done":                         {observed(carries("new")), "Idle Done", "apply is done"},
 		"due without a hash":           {observed(wants(func(d *Desired) { d.InputsHash, d.Tick = "", "1" }), carries("")), "Start OperationDue a1", ""},
 		"done without a hash":          {observed(wants(func(d *Desired) { d.InputsHash, d.Tick = "", "1" }), ran(Succeeded, "", 0)), "Idle Done", ""},
 		"another tick":                 {observed(carries("new"), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "2" })), "Start OperationDue a2", ""},
@@ -108,8 +119,12 @@ func TestDecide(t *testing.T) {
 		"nobody noted, failed since":   {observed(ran(Succeeded, "", time.Hour), ran(Failed, "", time.Hour), ownerless), "Start OperationDue a3", ""},
 		"nobody noted, other inputs":   {observed(ran(Succeeded, "", 0), ownerless, wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
 		"nobody noted, lost":           {observed(ran(Succeeded, "", 0), ownerless, noState(state.NotFound)), "Refuse StateLost", ""},
+		"nobody can note it, no job":   {observed(ownerless), "Start OperationDue a1", ""},
+		"planned before the first":     {observed(noState(state.NotFound), op(naming.Plan), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a1", ""},
 		"nothing desired":              {observed(op("")), "Idle NothingDesired", ""},
 		"drift once a tick":            {observed(op(naming.Drift), wants(func(d *Desired) { d.Tick = "mon" }), ran(Succeeded, "", 0)), "Idle Done", ""},
+		"drift failed this tick":       {observed(op(naming.Drift), wants(func(d *Desired) { d.Tick = "mon" }), ran(Failed, "", time.Hour)), "Start OperationDue a2", ""},
+		"drift done, failed since":     {observed(op(naming.Drift), wants(func(d *Desired) { d.Tick = "mon" }), ran(Succeeded, "", time.Hour), ran(Failed, "", time.Hour)), "Idle Done", ""},
 		"drift of the next tick":       {observed(op(naming.Drift), ran(Succeeded, "", 0), wants(func(d *Desired) { d.Tick = "tue" })), "Start OperationDue a2", ""},
 		"first apply":                  {observed(noState(state.NotFound)), "Start OperationDue a1", ""},
 		"encrypted state":              {observed(noState(state.Encrypted)), "Start OperationDue a1", ""},
@@ -117,15 +132,17 @@ func TestDecide(t *testing.T) {
 		"finished job first":           {observed(finished), "Book JobFinished", "-apply-a1-"},
 		"finished job though paused":   {observed(finished, paused), "Book JobFinished", ""},
 		"finished job, bad template":   {observed(finished, func(o *Observed) { o.Template.Image = "" }), "Book JobFinished", ""},
-		"its pod still runs":           {observed(finished, podEnding), "Follow PodStillRuns", ""},
-		"active job":                   {observed(active), "Follow JobRunning", "pod p waits: ImagePullBackOff no such image"},
-		"active job of other inputs":   {observed(active, wants(func(d *Desired) { d.InputsHash = "newer" })), "Follow JobRunning", ""},
-		"active job before a destroy":  {observed(active, op(naming.Destroy)), "Follow JobRunning", ""},
+		"its pod still runs":           {observed(finished, podEnding), "Follow PodStillRuns 5s", "is still ending"},
+		"active job":                   {observed(active), "Follow JobRunning 30s", "pod p waits: ImagePullBackOff no such image"},
+		"active job at work":           {observed(active, pods(Pod{Name: "p"})), "Follow JobRunning 30s", "-apply-a1-7c3735 runs$"},
+		"active job without a pod":     {observed(active, pods()), "Follow JobRunning 30s", " has no pod yet$"},
+		"active job of other inputs":   {observed(active, wants(func(d *Desired) { d.InputsHash = "newer" })), "Follow JobRunning 30s", ""},
+		"active job before a destroy":  {observed(active, op(naming.Destroy)), "Follow JobRunning 30s", ""},
 		"finished beside an active":    {observed(active, finished), "Book JobFinished", "-apply-a2-"},
-		"paused":                       {observed(paused), "Idle Paused", ""},
-		"orphaned chunks":              {observed(func(o *Observed) { o.State.Orphaned = true }), "Repair StateHasNoOwner", ""},
+		"paused":                       {observed(paused), "Idle Paused", "is paused"},
+		"orphaned chunks":              {observed(func(o *Observed) { o.State.Orphaned = true }), "Repair StateHasNoOwner", "have no owner"},
 		"orphaned chunks while paused": {observed(paused, func(o *Observed) { o.State.Orphaned = true }), "Idle Paused", ""},
-		"orphaned chunks, job active":  {observed(active, func(o *Observed) { o.State.Orphaned = true }), "Follow JobRunning", ""},
+		"orphaned chunks, job active":  {observed(active, func(o *Observed) { o.State.Orphaned = true }), "Follow JobRunning 30s", ""},
 
 		"lost though applied":          {observed(noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", "it says"},
 		"lost though a job did":        {observed(noState(state.NotFound), ran(Succeeded, "", 0)), "Refuse StateLost", ""},
@@ -142,12 +159,15 @@ func TestDecide(t *testing.T) {
 		"no image":                     {observed(func(o *Observed) { o.Template.Image = "" }), "Refuse InvalidTemplate", "image is missing"},
 		"lock timeout over deadline":   {observed(func(o *Observed) { o.Template.Deadline = 300 * time.Second }), "Refuse InvalidTemplate", "lockTimeoutSeconds 300 is not below activeDeadlineSeconds 300"},
 		"chunks and tofu":              {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTofu, 2 }), "Refuse ChunkedStateNeedsTerraform", "is in 2 Secrets, which OpenTofu cannot read"},
+		"one chunk and tofu":           {observed(func(o *Observed) { o.Template.Runtime = RuntimeTofu }), "Start OperationDue a1", ""},
+		"no state and tofu":            {observed(noState(state.NotFound), func(o *Observed) { o.Template.Runtime = RuntimeTofu }), "Start OperationDue a1", ""},
 		"chunks and terraform":         {observed(func(o *Observed) { o.Template.Runtime, o.State.Summary.Chunks = RuntimeTerraform, 2 }), "Start OperationDue a1", ""},
 		"blocked":                      {observed(ran(Blocked, "blocked", time.Hour)), "Refuse ApprovalNeeded", "said so"},
 		"blocked, then allowed":        {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.Approval.AllowDeletesHash = "new" })), "Start OperationDue a2", ""},
 		"blocked, then other inputs":   {observed(ran(Blocked, "blocked", 0), wants(func(d *Desired) { d.InputsHash = "newer" })), "Start OperationDue a2", ""},
 		"plan changed":                 {observed(ran(PlanChanged, "plan-changed", time.Hour)), "Refuse ApprovalNeeded", ""},
 		"unsaved state":                {observed(ran(StateUnsaved, "state-write", time.Hour)), "Refuse StateUnsaved", "said so"},
+		"unsaved state, somewhere":     {observed(ran(StateUnsaved, "state-write", time.Hour), savedIn("Secret a/b")), "Refuse StateUnsaved", "it is in Secret a/b"},
 		"unsaved state, any op":        {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Drift)), "Refuse StateUnsaved", ""},
 		"unsaved state, plan":          {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Plan)), "Start OperationDue a1", ""},
 		"unsaved state, restored":      {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Restore), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a2", ""},
@@ -171,9 +191,16 @@ func TestDecide(t *testing.T) {
 		"stale lock, still a person": {observed(locked(lock.Stale), ran(Blocked, "blocked", 0)), "Refuse ApprovalNeeded", ""},
 
 		"destroy":                        {observed(op(naming.Destroy)), "Start OperationDue a1", ""},
-		"destroy, nothing there":         {observed(op(naming.Destroy), noState(state.NotFound)), "Cleanup Destroyed", ""},
+		"destroy, nothing there":         {observed(op(naming.Destroy), noState(state.NotFound)), "Cleanup Destroyed", "nothing is left to destroy"},
 		"destroy, lost":                  {observed(op(naming.Destroy), noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Refuse StateLost", ""},
 		"destroyed":                      {observed(op(naming.Destroy), ran(Succeeded, "", 0), func(o *Observed) { o.State.Summary.Resources = 0 }), "Cleanup Destroyed", ""},
+		"destroyed, planned since":       {observed(op(naming.Destroy), ran(Succeeded, "", 0), op(naming.Plan), ran(Succeeded, "", 0), op(naming.Destroy), func(o *Observed) { o.State.Summary.Resources = 0 }), "Cleanup Destroyed", ""},
+		"destroyed, lost with it":        {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.Lost)), "Cleanup Destroyed", ""},
+		"destroyed, lost, chunks left":   {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.Lost), version("a")), "Refuse StateLost", ""},
+		"lost before the first destroy":  {observed(ran(Succeeded, "", time.Hour), op(naming.Destroy), noState(state.NotFound)), "Refuse StateLost", ""},
+		"applied to nothing":             {observed(ran(Succeeded, "", time.Hour), op(naming.Destroy), func(o *Observed) { o.State.Summary.Resources = 0 }), "Start OperationDue a1", ""},
+		"destroy once, not yet":          {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true })), "Start OperationDue a1", ""},
+		"destroy failed, corrupt, once":  {observed(op(naming.Destroy), ran(Failed, "", time.Hour), noState(state.Corrupt), wants(func(d *Desired) { d.Once = true })), "Idle Done", ""},
 		"destroyed and cleaned":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), wants(func(d *Desired) { d.Applied = true })), "Cleanup Destroyed", ""},
 		"destroyed, something came back": {observed(op(naming.Destroy), ran(Succeeded, "", 0)), "Start OperationDue a2", ""},
 		"destroyed, corrupt, once":       {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), ran(Succeeded, "", 0), noState(state.Corrupt)), "Refuse StateCorrupt", ""},
@@ -183,7 +210,11 @@ func TestDecide(t *testing.T) {
 		"destroyed, living lock":         {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), locked(lock.Alive)), "Wait StateLockedByOwnPod 15s", ""},
 		"destroyed, stale lock":          {observed(op(naming.Destroy), ran(Succeeded, "", 0), noState(state.NotFound), locked(lock.Stale)), "Cleanup Destroyed", ""},
 		"never applied, foreign lock":    {observed(op(naming.Destroy), noState(state.NotFound), locked(lock.Foreign)), "Wait StateLocked 15s", "me@laptop"},
-		"encrypted, not destroyed":       {observed(op(naming.Destroy), version("a"), noState(state.Encrypted)), "Start OperationDue a1", "destroy is due"},
+		"encrypted, not destroyed":       {observed(op(naming.Destroy), version("a"), noState(state.Encrypted)), "Start OperationDue a1", "destroy is due$"},
+		"encrypted, destroyed in vain":   {observed(op(naming.Destroy), ran(Failed, "", time.Hour), ran(Failed, "", time.Hour), ran(Failed, "", time.Hour), noState(state.Encrypted)), "Start OperationDue a4", "destroy is due$"},
+		"encrypted, failed, once":        {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), ran(Failed, "", time.Hour), noState(state.Encrypted)), "Idle Done", "destroy has run"},
+		"encrypted, the last one failed": {observed(op(naming.Destroy), ran(Succeeded, "", 0), ran(Succeeded, "", 0), ran(Succeeded, "", 0), ran(Failed, "", time.Hour), noState(state.Encrypted), version("c")), "Start OperationDue a5", "destroy is due$"},
+		"encrypted, applied":             {observed(version("a"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Start OperationDue a2", "apply is due$"},
 		"encrypted, destroyed":           {observed(op(naming.Destroy), version("a"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Start OperationDue a2", "destroy is due again: the state is encrypted"},
 		"encrypted, destroyed, once":     {observed(op(naming.Destroy), wants(func(d *Desired) { d.Once = true }), version("a"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Start OperationDue a2", ""},
 		"encrypted, destroyed twice":     {observed(op(naming.Destroy), version("a"), ran(Succeeded, "", 0), version("b"), ran(Succeeded, "", 0), noState(state.Encrypted), version("b")), "Cleanup Destroyed", ""},
@@ -201,8 +232,11 @@ func TestDecide(t *testing.T) {
 			if got := brief(d); got != tt.want {
 				t.Errorf("got %q (%s), want %q", got, d.Message, tt.want)
 			}
-			if !strings.Contains(d.Message, tt.says) {
+			if !strings.Contains(d.Message+"$", tt.says) {
 				t.Errorf("message %q lacks %q", d.Message, tt.says)
+			}
+			if (d.Run != nil) != (d.Action == Follow) || (len(d.Book) > 0) != (d.Action == Book) {
+				t.Errorf("%s of run %v, books of %d", d.Action, d.Run, len(d.Book))
 			}
 		})
 	}
@@ -213,7 +247,7 @@ func brief(d Decision) string {
 	switch d.Action {
 	case Start:
 		text += fmt.Sprintf(" a%d", d.Attempt)
-	case Wait:
+	case Wait, Follow:
 		text += " " + d.After.String()
 	}
 	if d.ForceUnlock != "" {
@@ -232,6 +266,9 @@ func TestDecideRecordsTheLock(t *testing.T) {
 		if got := Decide(o).LockVersion; got != want {
 			t.Errorf("got lock version %q, want %q", got, want)
 		}
+	}
+	if got := Decide(observed(func(o *Observed) { o.Lock = nil })).LockVersion; got != "none" {
+		t.Errorf("got lock version %q of a lock that was not looked at, want none", got)
 	}
 }
 

@@ -29,6 +29,10 @@ func TestConclude(t *testing.T) {
 		rescuedOnly = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"rescued","serial":7,"where":"Secret a/b"}}`
 		pushedOnly  = `{"version":1,"op":"apply","error":null,"partial":true,"state":{"saved":"pushed","serial":7}}`
 		lost        = `{"version":1,"op":"apply","error":{"kind":"step","reason":"killed","step":"apply","tail":"killed"},"state":{"saved":"lost"},"unsaved":{"count":2,"resources":[{"address":"a.b","action":"create"},{"address":"a.c","action":"create"}]}}`
+		lostUnnamed = `{"version":1,"op":"apply","error":{"kind":"step","reason":"killed","step":"apply","tail":"killed"},"state":{"saved":"lost"},"unsaved":{"count":2,"resources":[]}}`
+		lostInPod   = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"state":{"saved":"lost","where":"/captf/work/root"}}`
+		rescuedToo  = `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"no"},"state":{"saved":"rescued","where":"Secret a/b"},"unsaved":{"count":1,"resources":[{"address":"a.b","action":"create"}]}}`
+		failing     = `{"version":1,"op":"apply","error":{"kind":"step","reason":"provider","step":"apply","tail":"no quota"},"partial":true}`
 		newerFields = `{"version":1,"op":"apply","error":null,"hats":3,"steps":[{"name":"init","exit":0,"seconds":1,"colour":"red"}],"lock":{"waitedSeconds":0,"forceUnlock":{"id":"x","outcome":"melted"}}}`
 		newerReason = `{"version":1,"op":"apply","error":{"kind":"step","reason":"moon-phase","step":"apply","tail":"full"}}`
 		newerSchema = `{"version":2,"op":"apply","error":"none"}`
@@ -42,6 +46,8 @@ func TestConclude(t *testing.T) {
 		"success":                     {Evidence{Complete: true, Document: []byte(success)}, Outcome{Verdict: Succeeded}, 0, false},
 		"success, its last word lost": {Evidence{Complete: true, Document: []byte(partial)}, Outcome{Verdict: Succeeded}, 0, false},
 		"success, no result":          {Evidence{Complete: true}, Outcome{Verdict: Succeeded, Source: SourceConditions}, 0, false},
+		"success, the Job failed":     {Evidence{Document: []byte(success), PodThere: true}, Outcome{Verdict: Succeeded}, 0, false},
+		"killed after it failed":      {Evidence{Document: []byte(failing), PodThere: true, ExitCode: new(137)}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
 		"failed":                      {Evidence{Document: []byte(failed)}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
 		"failed in a drain":           {Evidence{Document: []byte(failed), Disrupted: true}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
 		"failed without a reason":     {Evidence{Document: []byte(layout)}, Outcome{Verdict: Failed, Reason: "image-layout", Message: "no module"}, 1, true},
@@ -69,6 +75,8 @@ func TestConclude(t *testing.T) {
 		"evicted, no pod":           {Evidence{Disrupted: true}, Outcome{Verdict: Interrupted, Reason: ReasonDisruption, Source: SourceConditions}, 3, false},
 		"pod deleted":               {Evidence{}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Source: SourceConditions}, 3, false},
 		"exit 1, no pod":            {Evidence{ExitCode: new(1)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 1, true},
+		"exit 0, the Job failed":    {Evidence{ExitCode: new(0)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 1, true},
+		"exit -1, the pod is there": {Evidence{ExitCode: new(-1), PodThere: true}, Outcome{Verdict: Failed, Reason: ReasonKilled, Source: SourceConditions}, 1, true},
 		"exit 3, no pod":            {Evidence{ExitCode: new(3)}, Outcome{Verdict: Interrupted, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 3, false},
 		"exit 4, no pod":            {Evidence{ExitCode: new(4)}, Outcome{Verdict: StateUnsaved, Reason: ReasonUnreadable, Message: result.ErrEmpty.Error(), Source: SourceConditions}, 4, false},
 		"newer fields":              {Evidence{Complete: true, Document: []byte(newerFields)}, Outcome{Verdict: Succeeded}, 0, false},
@@ -76,6 +84,10 @@ func TestConclude(t *testing.T) {
 		"newer schema":              {Evidence{Complete: true, Document: []byte(newerSchema)}, Outcome{Verdict: Succeeded, Source: SourceConditions}, 0, false},
 		"newer schema, failed":      {Evidence{ExitCode: new(1), PodThere: true, Document: []byte(newerSchema)}, Outcome{Verdict: Failed, Reason: ReasonUnreadable, Message: (&result.VersionError{Version: 2}).Error(), Source: SourceConditions}, 1, true},
 		"pod deleted, a list":       {Evidence{Changes: "j-changes"}, Outcome{Verdict: Interrupted, Reason: ReasonPodLost, Message: "what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 3, false},
+		"killed, a list":            {Evidence{Changes: "j-changes", PodThere: true, Message: "137"}, Outcome{Verdict: Failed, Reason: ReasonKilled, Message: "137; what it was going to change is listed in the ConfigMap j-changes", Source: SourceConditions}, 1, true},
+		"lost, names had no room":   {Evidence{Document: []byte(lostUnnamed)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "killed"}, 4, false},
+		"lost in the pod":           {Evidence{Document: []byte(lostInPod)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in /captf/work/root (gone with the pod, unless that is a volume): no"}, 4, false},
+		"rescued, and what is new":  {Evidence{Document: []byte(rescuedToo)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "the state is in Secret a/b: no"}, 4, false},
 		"lost, and what was made":   {Evidence{Document: []byte(lost)}, Outcome{Verdict: StateUnsaved, Reason: "state-write", Message: "2 resources may be in no state, such as a.b, import or delete them: killed"}, 4, false},
 	}
 	for name, tt := range tests {
