@@ -168,6 +168,8 @@ func TestDecide(t *testing.T) {
 		"plan changed":                 {observed(ran(PlanChanged, "plan-changed", time.Hour)), "Refuse ApprovalNeeded", ""},
 		"unsaved state":                {observed(ran(StateUnsaved, "state-write", time.Hour)), "Refuse StateUnsaved", "said so"},
 		"unsaved state, somewhere":     {observed(ran(StateUnsaved, "state-write", time.Hour), savedIn("Secret a/b")), "Refuse StateUnsaved", "it is in Secret a/b"},
+		"unsaved state, nowhere":       {observed(ran(StateUnsaved, "state-write", time.Hour), savedIn("")), "Refuse StateUnsaved", "said so"},
+		"unsaved state, no word of it": {observed(ran(StateUnsaved, "state-write", time.Hour), savedIn(""), func(o *Observed) { o.Runs[0].Outcome.Result.State = nil }), "Refuse StateUnsaved", "said so"},
 		"unsaved state, any op":        {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Drift)), "Refuse StateUnsaved", ""},
 		"unsaved state, plan":          {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Plan)), "Start OperationDue a1", ""},
 		"unsaved state, restored":      {observed(ran(StateUnsaved, "state-write", time.Hour), op(naming.Restore), ran(Succeeded, "", 0), op(naming.Apply)), "Start OperationDue a2", ""},

@@ -272,9 +272,7 @@ func (o Outcome) encode() (string, error) {
 		Result json.RawMessage `json:"result,omitempty"`
 	}{Outcome: o}
 	if o.Result != nil {
-		if short := result.Encode(o.Result); len(short) <= result.MaxSize {
-			stored.Result = short
-		}
+		stored.Result = result.Encode(o.Result)
 	}
 	text, err := json.Marshal(stored)
 	return string(text), err

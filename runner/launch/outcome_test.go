@@ -49,6 +49,7 @@ func TestConclude(t *testing.T) {
 		"success, the Job failed":     {Evidence{Document: []byte(success), PodThere: true}, Outcome{Verdict: Succeeded}, 0, false},
 		"killed after it failed":      {Evidence{Document: []byte(failing), PodThere: true, ExitCode: new(137)}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
 		"failed":                      {Evidence{Document: []byte(failed)}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
+		"failed in a pod":             {Evidence{Document: []byte(failed), Pod: "p", Source: SourcePod}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota", Pod: "p", Source: SourcePod}, 1, true},
 		"failed in a drain":           {Evidence{Document: []byte(failed), Disrupted: true}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
 		"failed without a reason":     {Evidence{Document: []byte(layout)}, Outcome{Verdict: Failed, Reason: "image-layout", Message: "no module"}, 1, true},
 		"complete, but it failed":     {Evidence{Complete: true, Document: []byte(failed)}, Outcome{Verdict: Failed, Reason: "provider", Message: "no quota"}, 1, true},
