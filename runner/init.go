@@ -102,10 +102,7 @@ func (r *run) initWithRetries(ctx context.Context) (*runtime.Output, error) {
 }
 
 // initPauses are the pauses between two tries of init.
-func initPauses() backoff.BackOff {
-	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second),
-		backoff.WithMaxElapsedTime(0)) // the number of tries is what ends them
-}
+func initPauses() backoff.BackOff { return pausesFrom(time.Second, 15*time.Second) }
 
 func (r *run) initOnce(ctx context.Context, attempt int) (*runtime.Output, *failure) {
 	d, err := r.step(ctx, step{name: stepInit, args: runtime.Args.Init})

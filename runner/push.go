@@ -71,13 +71,11 @@ func (r *run) push(ctx context.Context, state unsavedState) error {
 	defer end()
 	p := &pusher{once: func(attempt int) error { return r.pushOnce(ctx, stop, state, attempt) }, fault: r.local.stateFault}
 	r.notify("StepStarted", stepStatePush)
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	err := backoff.RetryNotify(p.try, backoff.WithContext(policy, ctx), func(err error, pause time.Duration) {
+	pauses := backoff.WithContext(pausesFrom(time.Second, 15*time.Second), ctx)
+	err := backoff.RetryNotify(p.try, pauses, func(err error, pause time.Duration) {
 		r.log.Warn("the state could not be pushed: it is tried again", "in", pause.Round(time.Second), "error", err)
 	})
-	if err != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", err, p.last) // to be out of time tells nobody why
-	}
+	err = outOfTime(ctx, err, p.last)
 	r.notifyEnd(stepStatePush, err)
 	return err
 }

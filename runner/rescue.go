@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
-
 	"github.com/captf/captf-runner/internal/fsync"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
@@ -187,8 +185,8 @@ func (r *run) saveSomewhere(ctx context.Context, state unsavedState) (result.Sav
 	kept := r.keepSomewhere(state)
 	again, cancel := r.within(ctx, max(r.opts.LockTimeout, minPush), againShare)
 	defer cancel()
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(2*time.Second), backoff.WithMaxInterval(15*time.Second), backoff.WithMaxElapsedTime(0))
-	for errors.Is(err, errForbidden) && sleepWithin(again, policy.NextBackOff()) {
+	pauses := pausesFrom(2*time.Second, 15*time.Second)
+	for errors.Is(err, errForbidden) && sleepWithin(again, pauses.NextBackOff()) {
 		if saved, where, err = r.tryPlaces(ctx, state); saved != result.SavedLost {
 			_ = os.Remove(kept)
 			return saved, where
@@ -207,10 +205,10 @@ func (r *run) tryPlaces(ctx context.Context, state unsavedState) (result.Saved, 
 		return result.SavedPushed, "", nil
 	}
 	r.log.Warn("rescue: pushing the state again", "error", pushErr)
-	if set, ok := r.keeper.(rescuer); ok {
+	if c, ok := r.keeper.(*cluster); ok {
 		ctx, cancel := r.within(ctx, setTime, setShare)
 		defer cancel()
-		where, err := set.Rescue(ctx, state)
+		where, err := c.rescue(ctx, state)
 		if err == nil {
 			return result.SavedRescued, where, nil
 		}
@@ -261,11 +259,6 @@ func homeFolder() (string, error) {
 
 func temporaryFolder() (string, error) {
 	return os.MkdirTemp("", "captf-rescue-") // a name that nobody else can have taken
-}
-
-// rescuer stores rescue sets.
-type rescuer interface {
-	Rescue(ctx context.Context, state unsavedState) (where string, err error)
 }
 
 // writeTo puts the state into a file of its own, durably, whole or not at all. A file of that name is the same state: it

@@ -29,9 +29,9 @@ func (s unsavedState) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Rescue stores the state as a rescue set: Secrets that the runner writes itself, gzipped like the
+// rescue stores the state as a rescue set: Secrets that the runner writes itself, gzipped like the
 // backend's own, so that they can be restored like a backup.
-func (c *cluster) Rescue(ctx context.Context, state unsavedState) (where string, err error) {
+func (c *cluster) rescue(ctx context.Context, state unsavedState) (where string, err error) {
 	var compressed bytes.Buffer
 	z := gzip.NewWriter(&compressed)
 	if _, err := z.Write(state.bytes); err != nil {
@@ -105,10 +105,6 @@ func (c *cluster) createSecret(ctx context.Context, secret *kube.Secret) error {
 		}
 		return err
 	}
-	policy := backoff.NewExponentialBackOff(backoff.WithInitialInterval(200*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	err := backoff.Retry(create, backoff.WithContext(policy, ctx))
-	if err != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", err, last) // to be out of time tells nobody why
-	}
-	return err
+	err := backoff.Retry(create, backoff.WithContext(pausesFrom(200*time.Millisecond, 5*time.Second), ctx))
+	return outOfTime(ctx, err, last)
 }
