@@ -4,22 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/captf/captf-runner/internal/kubetest"
+	"github.com/captf/captf-runner/internal/s3test"
 	"github.com/captf/captf-runner/internal/tools"
 )
 
@@ -36,8 +33,6 @@ const (
 	s3Key      = "object.tfstate"
 	s3Lock     = s3Key + ".tflock"
 	s3LockItem = "states/" + s3Key
-
-	s3User, s3Password = "test-access", "test-secret"
 )
 
 func newS3LockFile(t *testing.T, f *fixture) backend { return newS3(t, f) }
@@ -54,28 +49,13 @@ func newS3(t *testing.T, f *fixture) *s3 {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	address := kubetest.FreeAddress(t)
-	s.url = "http://" + address
-	gateway := exec.CommandContext(t.Context(), tools.Bin(t, "versitygw"),
-		"--port", address, "--quiet", "posix", filepath.Dir(s.dir))
-	gateway.Env = []string{"ROOT_ACCESS_KEY=" + s3User, "ROOT_SECRET_KEY=" + s3Password, "HOME=" + t.TempDir()}
-	if err := gateway.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = gateway.Wait() }) // its context has ended by then
-	until(t, "the gateway listens", func() bool {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
+	s.url = s3test.Start(t, filepath.Dir(s.dir))
 	return s
 }
 
 func (s *s3) flags() []string {
 	settings := []string{
-		"bucket=states", "key=" + s3Key, "region=us-east-1", "access_key=" + s3User, "secret_key=" + s3Password,
+		"bucket=states", "key=" + s3Key, "region=us-east-1", "access_key=" + s3test.AccessKey, "secret_key=" + s3test.SecretKey,
 		"skip_credentials_validation=true", "skip_metadata_api_check=true", "skip_region_validation=true",
 		"force_path_style=true",
 	}
@@ -137,7 +117,7 @@ func (s *s3) upload(t *testing.T, key, text string) {
 	t.Helper()
 	client := awss3.New(awss3.Options{
 		BaseEndpoint: &s.url, UsePathStyle: true, Region: "us-east-1",
-		Credentials: credentials.NewStaticCredentialsProvider(s3User, s3Password, ""),
+		Credentials: credentials.NewStaticCredentialsProvider(s3test.AccessKey, s3test.SecretKey, ""),
 	})
 	_, err := client.PutObject(t.Context(), &awss3.PutObjectInput{
 		Bucket: aws.String("states"), Key: &key, Body: strings.NewReader(text),

@@ -137,7 +137,7 @@ func startAs(t *testing.T, args []string, ca []byte, env ...string) *process {
 		push.Env = []string{"STATESRV_CA_FILE=" + caFile, "STATESRV_USERNAME=ann", "STATESRV_PASSWORD=pw"}
 		out, err := push.CombinedOutput()
 		if err != nil {
-			t.Fatalf("push: %v\n%s\n%s", err, out, p.output())
+			t.Fatalf("push: %v\n%s\n%s", err, out, p.Output())
 		}
 		return nil
 	})

@@ -13,22 +13,18 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/captf/captf-runner/internal/kubetest"
-	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/internal/s3test"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/s3"
 	"github.com/captf/captf-runner/runner/statesrv/store/storetest"
 )
 
-const (
-	bucket    = "states"
-	accessKey = "test-access"
-	secretKey = "test-secret-not-to-be-logged"
-)
+const bucket = "states"
 
 // credentials are the environment of whoever talks to a gateway, and nothing of
 // the machine's own AWS configuration.
 var credentials = []string{
-	"AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey, "AWS_SESSION_TOKEN=",
+	"AWS_ACCESS_KEY_ID=" + s3test.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s3test.SecretKey, "AWS_SESSION_TOKEN=",
 	"AWS_REGION=us-east-1", "AWS_PROFILE=", "AWS_ENDPOINT_URL=", "AWS_ENDPOINT_URL_S3=", "AWS_EC2_METADATA_DISABLED=true",
 	"AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 }
@@ -46,13 +42,13 @@ func TestMain(m *testing.M) {
 func startGateways(t *testing.T, n int) []string {
 	t.Helper()
 	dir := t.TempDir()
-	env := []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey, "HOME=" + dir}
 	var urls []string
 	for range n {
-		address := kubetest.FreeAddress(t)
-		p := spawn(t, env, tools.Bin(t, "versitygw"), "--port", address, "--quiet", "--keep-alive", "posix", dir)
-		p.waitFor(t, func() error { return makeBucket(t.Context(), "http://"+address) })
-		urls = append(urls, "http://"+address)
+		url := s3test.Start(t, dir)
+		if err := makeBucket(t.Context(), url); err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, url)
 	}
 	return urls
 }

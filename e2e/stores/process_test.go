@@ -2,54 +2,30 @@ package stores
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/captf/captf-runner/internal/child"
 )
 
 // process is a child that ends with the test.
-type process struct {
-	cmd  *exec.Cmd
-	log  string        // the file with its output
-	gone chan struct{} // closed once the child has been waited for
-}
+type process struct{ *child.Process }
 
-// spawn starts a program with its output in a file. It inherits no environment.
+// spawn starts a program with this environment.
 func spawn(t *testing.T, env []string, program string, args ...string) *process {
 	t.Helper()
-	p := &process{log: filepath.Join(t.TempDir(), filepath.Base(program)+".log"), gone: make(chan struct{})}
-	out, err := os.Create(p.log)
+	cmd := exec.Command(program, args...)
+	cmd.Env = env
+	p, err := child.Start(cmd, filepath.Join(t.TempDir(), filepath.Base(program)+".log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
-	p.cmd = exec.Command(program, args...)
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, out, out
-	dieWithParent(p.cmd)
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // the death signal comes with the end of this thread
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait()
-			close(p.gone)
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.gone
-	})
-	return p
+	t.Cleanup(p.Kill)
+	return &process{p}
 }
 
 // waitFor returns when ready returns nil.
@@ -60,22 +36,20 @@ func (p *process) waitFor(t *testing.T, ready func() error) {
 		if err = ready(); err == nil {
 			return
 		}
-		select {
-		case <-p.gone:
-			t.Fatalf("%s ended: %v\n%s", p.cmd.Path, p.cmd.ProcessState, p.output())
-		default:
+		if err := p.Died(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	t.Fatalf("%s is not ready: %v\n%s", p.cmd.Path, err, p.output())
+	t.Fatalf("%s is not ready: %v\n%s", p.Cmd.Path, err, p.Output())
 }
 
 // waitForEnd returns when the process has ended by itself.
 func (p *process) waitForEnd(t *testing.T) {
 	t.Helper()
 	select {
-	case <-p.gone:
+	case <-p.Gone:
 	case <-time.After(time.Minute):
-		t.Fatalf("%s goes on:\n%s", p.cmd.Path, p.output())
+		t.Fatalf("%s goes on:\n%s", p.Cmd.Path, p.Output())
 	}
 }
 
@@ -86,11 +60,11 @@ func (p *process) reload(t *testing.T, command string) {
 	if command != "/bin/kill -HUP $MAINPID" {
 		t.Fatalf("reload by %q, want a SIGHUP", command)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	p.waitFor(t, func() error {
-		if !strings.Contains(p.output(), "msg=reloaded") {
+		if !strings.Contains(p.Output(), "msg=reloaded") {
 			return errors.New("nothing is reloaded")
 		}
 		return nil
@@ -100,19 +74,11 @@ func (p *process) reload(t *testing.T, command string) {
 // stop sends SIGTERM and waits for a good end.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	p.waitForEnd(t)
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit code %d after SIGTERM, want 0:\n%s", code, p.output())
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0:\n%s", code, p.Output())
 	}
-}
-
-func (p *process) output() string {
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		return fmt.Sprint(err)
-	}
-	return string(text)
 }

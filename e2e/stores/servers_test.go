@@ -76,9 +76,9 @@ func TestServeRefusesACarelessBucket(t *testing.T) {
 	defer server.Close()
 	p, portFile := serve(t, "s3://"+bucket, "STATESRV_S3_ENDPOINTS="+server.URL)
 	p.waitForEnd(t)
-	text := p.output()
-	if p.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "does not enforce conditional writes: 32 of 32 creations") {
-		t.Errorf("exit code %d, want 1 and the reason:\n%s", p.cmd.ProcessState.ExitCode(), text)
+	text := p.Output()
+	if p.Cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "does not enforce conditional writes: 32 of 32 creations") {
+		t.Errorf("exit code %d, want 1 and the reason:\n%s", p.Cmd.ProcessState.ExitCode(), text)
 	}
 	if _, err := os.Stat(portFile); err == nil {
 		t.Error("it has listened")

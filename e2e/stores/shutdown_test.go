@@ -34,7 +34,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("%q, %v; want the server to ask for the body", line, err)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	p.waitFor(t, func() error {
@@ -53,12 +53,12 @@ func TestShutdownFinishesRequests(t *testing.T) {
 	}
 	resp, err := http.ReadResponse(answers, nil)
 	if err != nil {
-		t.Fatalf("%v\n%s", err, p.output())
+		t.Fatalf("%v\n%s", err, p.Output())
 	}
 	resp.Body.Close()
 	p.waitForEnd(t)
-	if resp.StatusCode != http.StatusOK || p.cmd.ProcessState.ExitCode() != 0 {
-		t.Errorf("%s and exit code %d, want 200 and 0:\n%s", resp.Status, p.cmd.ProcessState.ExitCode(), p.output())
+	if resp.StatusCode != http.StatusOK || p.Cmd.ProcessState.ExitCode() != 0 {
+		t.Errorf("%s and exit code %d, want 200 and 0:\n%s", resp.Status, p.Cmd.ProcessState.ExitCode(), p.Output())
 	}
 	if got := run(t, place{}, "pull", "--data", data, "s"); got != string(body) {
 		t.Errorf("stored is %q, want %q", got, body)

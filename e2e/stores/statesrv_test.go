@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/captf/captf-runner/internal/s3test"
 	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/statesrv/client"
 )
@@ -16,7 +17,7 @@ func startServer(t *testing.T, store string, env ...string) string {
 	p, port := serve(t, store, env...)
 	url := p.url(t, port)
 	t.Cleanup(func() {
-		if text := p.output(); strings.Contains(text, secretKey) || strings.Contains(text, "level=ERROR") {
+		if text := p.Output(); strings.Contains(text, s3test.SecretKey) || strings.Contains(text, "level=ERROR") {
 			t.Errorf("the server's log has a secret or a fault in it:\n%s", text)
 		}
 	})

@@ -1,67 +1,11 @@
 package kubetest
 
 import (
-	"bufio"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
-
-func TestChildDiesWithTheTestProcess(t *testing.T) {
-	for _, how := range []string{"panic", "kill"} {
-		t.Run(how, func(t *testing.T) {
-			self := exec.Command(os.Args[0])
-			self.Env = append(os.Environ(), "KUBETEST_PARENT="+how, "KUBETEST_DIR="+t.TempDir())
-			out, err := self.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := self.Start(); err != nil {
-				t.Fatal(err)
-			}
-			line, err := bufio.NewReader(out).ReadString('\n')
-			child, notPID := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil || notPID != nil {
-				t.Fatalf("the test process said %q, %v; want the pid of its child", line, err)
-			}
-			if how == "kill" {
-				if err := self.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := self.Wait(); err == nil {
-				t.Error("the test process ended well; want it to be cut short")
-			}
-			awaitGone(t, child)
-		})
-	}
-}
-
-// awaitGone waits until the kernel has ended a process.
-func awaitGone(t *testing.T, pid int) {
-	t.Helper()
-	for range 500 {
-		if !runs(pid) {
-			return
-		}
-		time.Sleep(poll)
-	}
-	t.Errorf("process %d still runs", pid)
-	_ = syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// runs reports whether a process is there, and not a zombie that init has yet to reap.
-func runs(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return err == nil && !strings.HasPrefix(state, "Z")
-}
 
 func TestEndedProcessShowsItsLog(t *testing.T) {
 	p := programs{

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/captf/captf-runner/internal/child"
 	"github.com/captf/captf-runner/internal/tools"
 )
 
@@ -31,8 +32,8 @@ type Server struct {
 	client   *kubernetes.Clientset
 	port     int    // of the API server
 	etcdURL  string // for clients
-	etcd     *process
-	api      *process
+	etcd     *child.Process
+	api      *child.Process
 }
 
 // programs are the absolute paths of the binaries.
@@ -90,7 +91,7 @@ func (s *Server) boot() (err error) {
 func (s *Server) stop() {
 	s.StopAPI()
 	if s.etcd != nil {
-		s.etcd.kill()
+		s.etcd.Kill()
 	}
 	_ = os.RemoveAll(s.dir)
 }
@@ -153,7 +154,7 @@ func (s *Server) StartAPI() error {
 // StopAPI kills the API server, as an outage does: connections are reset, and new ones refused.
 func (s *Server) StopAPI() {
 	if s.api != nil {
-		s.api.kill()
+		s.api.Kill()
 	}
 }
 
@@ -161,16 +162,16 @@ func (s *Server) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
-		for _, p := range []*process{s.etcd, s.api} {
-			if p.ended() {
-				return false, p.died()
+		for _, p := range []*child.Process{s.etcd, s.api} {
+			if err := p.Died(); err != nil {
+				return false, err
 			}
 		}
 		err := s.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		return err == nil, nil
 	})
 	if ctx.Err() != nil {
-		return fmt.Errorf("kube-apiserver is not ready after %s\n%s\n%s", startTimeout, s.api.tail(), s.etcd.tail())
+		return fmt.Errorf("kube-apiserver is not ready after %s\n%s\n%s", startTimeout, s.api.Tail(), s.etcd.Tail())
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,12 +20,12 @@ func TestOutage(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		s := Start(t)
 		dir = s.dir
-		pids = append(pids, s.etcd.cmd.Process.Pid, s.api.cmd.Process.Pid)
+		pids = append(pids, s.etcd.Cmd.Process.Pid, s.api.Cmd.Process.Pid)
 		outage(t, s)
-		pids = append(pids, s.api.cmd.Process.Pid)
+		pids = append(pids, s.api.Cmd.Process.Pid)
 	})
 	for _, pid := range pids {
-		if runs(pid) {
+		if syscall.Kill(pid, 0) == nil {
 			t.Errorf("process %d still runs", pid)
 		}
 	}

@@ -1,4 +1,4 @@
-package stores
+package child
 
 import (
 	"os/exec"
