@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -52,7 +52,7 @@ func (c *cluster) lease() string { return naming.LockLease(c.suffix) }
 
 func (c *cluster) Holder(ctx context.Context) (*lock.Info, error) {
 	lease, err := c.client.Leases(c.client.Namespace()).Get(ctx, c.lease(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *cluster) WaitFree(ctx context.Context) (lock.Wait, error) {
 
 func (c *cluster) HasState(ctx context.Context) (bool, error) {
 	secret, err := c.client.Secrets(c.client.Namespace()).Get(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return false, nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -61,7 +62,7 @@ func (c *cluster) fence(ctx context.Context, id string) error {
 	for part := 0; ; part++ {
 		name := naming.StateSecret(c.suffix, part)
 		err := renew(ctx, secrets, name, id)
-		if apierrors.IsNotFound(err) {
+		if absent.Is(err) {
 			return nil
 		}
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -129,7 +129,7 @@ func (cl *cluster) leasesOf(ctx context.Context, o naming.Object, now time.Time)
 	for _, name := range names {
 		l, err := cl.client.CoordinationV1().Leases(cl.namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
+		case absent.Is(err):
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("get lease %s: %w", name, err)

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
@@ -44,7 +45,7 @@ func (cl *cluster) hasAny(ctx context.Context, o naming.Object) (bool, error) {
 	secrets := cl.metadata.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(o.Namespace)
 	// By name: it may lack the labels that the inventory goes by.
 	_, err := secrets.Get(ctx, naming.StateSecret(suffix, 0), metav1.GetOptions{})
-	if !apierrors.IsNotFound(err) {
+	if !absent.Is(err) {
 		return err == nil, err
 	}
 	all, err := cl.inventory(ctx)
@@ -91,7 +92,7 @@ var errNoNamespace = errors.New("does not exist: give -n, or --context for anoth
 // rights in one alone, is not told.
 func (cl *cluster) namespaceExists(ctx context.Context) error {
 	_, err := cl.client.CoreV1().Namespaces().Get(ctx, cl.namespace, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return fmt.Errorf("namespace %s %w", cl.namespace, errNoNamespace)
 	}
 	return nil

@@ -19,6 +19,8 @@ type Mortal struct {
 	Mute bool
 	// Before is called before each request; nil for nothing.
 	Before func(*http.Request)
+	// Spoil may answer a request in the server's place, or change what ask brings from there; nil spoils nothing.
+	Spoil func(r *http.Request, ask func() (*http.Response, error)) (*http.Response, error)
 
 	next  http.RoundTripper
 	mu    sync.Mutex
@@ -49,12 +51,20 @@ func (m *Mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	if left < 0 {
 		return nil, ErrDead
 	}
-	answer, err := m.next.RoundTrip(r)
+	answer, err := m.ask(r)
 	if left == 0 && m.Mute && err == nil {
 		_ = answer.Body.Close()
 		return nil, ErrDead
 	}
 	return answer, err
+}
+
+func (m *Mortal) ask(r *http.Request) (*http.Response, error) {
+	ask := func() (*http.Response, error) { return m.next.RoundTrip(r) }
+	if m.Spoil == nil {
+		return ask()
+	}
+	return m.Spoil(r, ask)
 }
 
 // Dead reports whether there is no other request in it.

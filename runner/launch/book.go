@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/event"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
@@ -104,7 +105,7 @@ func (p *pass) removeConfig(ctx context.Context, r *Run) error {
 			continue
 		}
 		err := p.Clients.Secrets.Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err != nil && !absent.Is(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete config secret %s: %w", s.Name, err)
 		}
 	}
@@ -133,7 +134,7 @@ func (p *pass) prune(ctx context.Context) error {
 		err := p.Clients.Jobs.Delete(ctx, r.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &r.UID}, PropagationPolicy: new(metav1.DeletePropagationBackground),
 		})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err != nil && !absent.Is(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete job %s: %w", r.Name, err)
 		}
 	}

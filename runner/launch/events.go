@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/event"
 )
 
@@ -39,7 +40,7 @@ func (p *pass) send(ctx context.Context, job Run, what string, e event.Event) er
 	switch {
 	case err == nil || apierrors.IsAlreadyExists(err):
 		return nil
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), absent.Is(err), apierrors.IsBadRequest(err):
 		p.log().Warn("the event could not be sent", "object", p.id.String(), "reason", e.Reason, "error", err)
 		return nil
 	}

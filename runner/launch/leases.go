@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -19,7 +19,7 @@ func (p *pass) holders(ctx context.Context) (live, dead []string, err error) {
 	}
 	for _, name := range names {
 		l, err := p.Clients.Leases.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
+		if absent.Is(err) {
 			continue
 		}
 		if err != nil {

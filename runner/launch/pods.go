@@ -7,10 +7,10 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lease"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -118,7 +118,7 @@ func (c Clients) Holder(ctx context.Context, name string) (lease.Job, error) {
 		if started := job.Status.StartTime; started != nil {
 			known.StartedAt = started.Time
 		}
-	case !apierrors.IsNotFound(err):
+	case !absent.Is(err):
 		return known, err
 	}
 	list, err := c.Pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name})

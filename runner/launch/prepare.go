@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -77,7 +78,7 @@ func (p *pass) makePlanKey(ctx context.Context, name string) error {
 	if err == nil {
 		return nil
 	}
-	if !apierrors.IsNotFound(err) {
+	if !absent.Is(err) {
 		return fmt.Errorf("get the plan key %s: %w", name, err)
 	}
 	key := make([]byte, planKeySize)

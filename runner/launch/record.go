@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -51,7 +52,7 @@ func (p *pass) record(ctx context.Context, r *Run) error {
 func (p *pass) readConfigMap(ctx context.Context, r *Run) error {
 	cm, err := p.Clients.ConfigMaps.Get(ctx, resultName(r.Name), metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case absent.Is(err):
 		return p.readChanges(ctx, r)
 	case err != nil:
 		return fmt.Errorf("get configmap %s: %w", resultName(r.Name), err)
@@ -67,7 +68,7 @@ func (p *pass) readChanges(ctx context.Context, r *Run) error {
 	}
 	cm, err := p.Clients.ConfigMaps.Get(ctx, changesName(r.Name), metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case absent.Is(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("get configmap %s: %w", changesName(r.Name), err)
@@ -80,7 +81,7 @@ func (p *pass) readChanges(ctx context.Context, r *Run) error {
 func (p *pass) untouched(ctx context.Context, r *Run) (bool, error) {
 	name := naming.LockLease(naming.Suffix(p.id))
 	held, err := p.Clients.Leases.Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		held, err = nil, nil
 	}
 	if err != nil {
@@ -99,7 +100,7 @@ func (p *pass) annotate(ctx context.Context, r *Run, key, value string) error {
 	}
 	job, err := p.Clients.Jobs.Patch(ctx, r.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err) || absent.Is(err):
 		return errMoved
 	case err != nil:
 		return fmt.Errorf("annotate job %s with %s: %w", r.Name, key, err)

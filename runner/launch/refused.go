@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lease"
 )
 
@@ -50,7 +51,7 @@ func (p *pass) takeBack(ctx context.Context, a lease.Admission) {
 			Preconditions: &metav1.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion},
 		})
 	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !absent.Is(err) && !apierrors.IsConflict(err) {
 		p.log().Warn("what was made for a job that was refused is still there", "object", p.id.String(), "error", err)
 	}
 }

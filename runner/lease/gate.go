@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 )
 
@@ -132,7 +132,7 @@ func (g Gate) waitForCluster(ctx context.Context, c Claim) (Admission, error) {
 		return Admission{}, nil
 	}
 	l, err := g.Leases.Get(ctx, c.clusterLease(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return Admission{}, nil
 	}
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/internal/absent"
 )
 
 // leaveTries bounds how often Leave looks again at a lease that changed while it looked.
@@ -56,7 +58,7 @@ func (g Gate) release(ctx context.Context, name, job string) error {
 	try := func() error {
 		l, err := g.Leases.Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
+		case absent.Is(err):
 			return nil
 		case err != nil:
 			return backoff.Permanent(fmt.Errorf("get lease %s: %w", name, err))
@@ -85,4 +87,4 @@ func (g Gate) remove(ctx context.Context, l *coordinationv1.Lease) error {
 }
 
 // moved is true when the lease is no longer what was read.
-func moved(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+func moved(err error) bool { return apierrors.IsConflict(err) || absent.Is(err) }

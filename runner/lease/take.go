@@ -9,6 +9,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/internal/absent"
 )
 
 // taken is the answer to one attempt to take one lease.
@@ -36,7 +38,7 @@ func (g Gate) take(ctx context.Context, c Claim, kind, name string) (taken, erro
 	}
 	found, err := g.Leases.Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case absent.Is(err):
 		return taken{}, nil // it was given back just now
 	case err != nil:
 		return taken{}, fmt.Errorf("get lease %s: %w", name, err)
@@ -64,7 +66,7 @@ func (g Gate) takeOver(ctx context.Context, found, want *coordinationv1.Lease) (
 	next.Annotations[AnnotationAcquiredAt] = now.UTC().Format(time.RFC3339Nano)
 	written, err := g.Leases.Update(ctx, next, metav1.UpdateOptions{})
 	switch {
-	case apierrors.IsConflict(err) || apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err) || absent.Is(err):
 		return taken{}, nil
 	case err != nil:
 		return taken{}, fmt.Errorf("update lease %s: %w", found.Name, err)

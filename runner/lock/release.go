@@ -8,6 +8,8 @@ import (
 	"github.com/cenkalti/backoff/v4"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/internal/absent"
 )
 
 // SwapPauses are the pauses between the tries of a compare-and-swap on the API server: four, the first of 50 ms.
@@ -55,7 +57,7 @@ func Release(ctx context.Context, leases Leases, name, id string) (Unlock, error
 
 func releaseOnce(ctx context.Context, leases Leases, name, id string) (Unlock, error) {
 	lease, err := leases.Get(ctx, name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if absent.Is(err) {
 		return Unlock{Outcome: AlreadyUnlocked}, nil
 	}
 	if err != nil {
@@ -70,7 +72,7 @@ func releaseOnce(ctx context.Context, leases Leases, name, id string) (Unlock, e
 	}
 	_, err = leases.Update(ctx, cleared(lease), metav1.UpdateOptions{})
 	switch {
-	case isNotFound(err) || err == nil && !l.Held():
+	case absent.Is(err) || err == nil && !l.Held():
 		return Unlock{Outcome: AlreadyUnlocked}, nil
 	case err != nil:
 		return Unlock{}, apiError(name, "update", err)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/captf/captf-runner/internal/absent"
 )
 
 // Verdict is what a lock is worth.
@@ -88,7 +89,7 @@ func Check(ctx context.Context, leases Getter, name string, owns Owns, pods Pods
 
 func phase(ctx context.Context, pods Pods, name string) (PodPhase, error) {
 	p, err := pods(ctx, name)
-	if isNotFound(err) {
+	if absent.Is(err) {
 		return PodNotFound, nil
 	}
 	return p, err
@@ -97,16 +98,11 @@ func phase(ctx context.Context, pods Pods, name string) (PodPhase, error) {
 // get reads the lock; a Lease that does not exist is a free lock.
 func get(ctx context.Context, leases Getter, name string) (Lock, error) {
 	lease, err := leases.Get(ctx, name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if absent.Is(err) {
 		return Lock{Name: name}, nil
 	}
 	if err != nil {
 		return Lock{}, apiError(name, "get", err)
 	}
 	return FromLease(lease), nil
-}
-
-// isNotFound is true when the API server itself said so. A 404 page of some proxy is a failure.
-func isNotFound(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.IsUnexpectedServerError(err)
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -102,7 +102,7 @@ func clusterOf(ctx context.Context, client kubernetes.Interface, id naming.Objec
 			return "", fmt.Errorf("secret %s has lost its label %s, which names the cluster of %s: give --cluster-name, or set it again, empty if there is none", name, naming.LabelCluster, id)
 		}
 		return cluster, nil
-	case !apierrors.IsNotFound(err):
+	case !absent.Is(err):
 		return "", fmt.Errorf("look for the state of %s: %w", id, err)
 	case id.Kind == naming.Cluster:
 		return id.Name, nil

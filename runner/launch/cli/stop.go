@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -56,7 +56,7 @@ func (f *follower) stopJob(ctx context.Context) error {
 		return Exit{Code: result.ExitRetry, Err: fmt.Errorf("job %s had not started, and is deleted", f.job)}
 	}
 	for i := range list.Items {
-		if err := pods.Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := pods.Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{}); err != nil && !absent.Is(err) {
 			return fmt.Errorf("stop job %s: %w", f.job, err)
 		}
 	}

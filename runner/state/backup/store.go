@@ -7,11 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/internal/page"
@@ -63,7 +63,7 @@ func (s Store) List(ctx context.Context, object naming.Object) ([]Set, error) {
 // Remove deletes the Secrets of a set. What is gone already is no error.
 func (s Store) Remove(ctx context.Context, set Set) error {
 	for _, name := range append(set.Secrets(), set.names(set.stray)...) {
-		if err := s.Secrets.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := s.Secrets.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !absent.Is(err) {
 			return fmt.Errorf("remove %s %s: delete secret %s: %w", set.Origin, set.Name, name, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/chunks"
@@ -121,7 +122,7 @@ func (s Store) storePart(ctx context.Context, secret *corev1.Secret) (there *cor
 	for range storeTries {
 		there, err = s.Secrets.Get(ctx, secret.Name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
+		case absent.Is(err):
 			_, err = s.Secrets.Create(ctx, secret, metav1.CreateOptions{})
 			if apierrors.IsAlreadyExists(err) {
 				continue
@@ -136,7 +137,7 @@ func (s Store) storePart(ctx context.Context, secret *corev1.Secret) (there *cor
 			return there, nil
 		}
 		err = s.Secrets.Delete(ctx, there.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.UID, ResourceVersion: &there.ResourceVersion}})
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		if err != nil && !absent.Is(err) && !apierrors.IsConflict(err) {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 )
@@ -93,7 +94,7 @@ func (a API) adoptSecret(ctx context.Context, p plan, secret *corev1.Secret) (ch
 		changed = err == nil
 		return err
 	})
-	if apierrors.IsNotFound(err) && secret.Name != p.base {
+	if absent.Is(err) && secret.Name != p.base {
 		return false, nil // the state shrank
 	}
 	if err != nil {
@@ -126,7 +127,7 @@ func (a API) adoptLease(ctx context.Context, p plan, done *Adopted) error {
 		}
 		return err
 	})
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err != nil && !absent.Is(err) {
 		return fmt.Errorf("patch lease %s: %w", name, err)
 	}
 	return nil

@@ -11,10 +11,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
@@ -79,7 +79,7 @@ func (a API) delete(ctx context.Context, d Deletion) error {
 	}
 	for _, lease := range leases {
 		err := a.Leases.Delete(ctx, lease.Name, exactly(&lease.ObjectMeta))
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !absent.Is(err) {
 			return fmt.Errorf("delete lease %s: %w", lease.Name, err)
 		}
 	}
@@ -98,7 +98,7 @@ func (a API) deleteChunks(ctx context.Context, chunks []*corev1.Secret) error {
 	}
 	for _, secret := range chunks {
 		err := a.Secrets.Delete(ctx, secret.Name, exactly(&secret.ObjectMeta))
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err != nil && !absent.Is(err) {
 			return fmt.Errorf("delete secret %s: %w", secret.Name, err)
 		}
 	}
@@ -137,7 +137,7 @@ func (a API) leases(ctx context.Context, d Deletion) ([]*coordinationv1.Lease, e
 	for _, name := range names {
 		lease, err := a.Leases.Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err):
+		case absent.Is(err):
 		case err != nil:
 			return nil, fmt.Errorf("get lease %s: %w", name, err)
 		default:

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/internal/page"
@@ -87,7 +87,7 @@ func (a API) hidden(ctx context.Context, suffix string, part int) (*corev1.Secre
 	name := naming.StateSecret(suffix, part)
 	secret, err := a.Secrets.Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case absent.Is(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("get secret %s: %w", name, err)

@@ -34,6 +34,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/settle"
@@ -84,7 +85,7 @@ func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 			return store.Record{}, err
 		}
 		data, err := s.value(ctx, secret)
-		if apierrors.IsNotFound(err) && read < reads {
+		if absent.Is(err) && read < reads {
 			continue // it was replaced or removed after it was read
 		}
 		return store.Record{Data: data, Revision: revisionOf(secret)}, err
@@ -94,7 +95,7 @@ func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 // secret reads a record's Secret.
 func (s *Store) secret(ctx context.Context, key string) (*kube.Secret, error) {
 	secret, err := s.secrets.Get(ctx, s.nameOf(key), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return nil, store.ErrNotFound
 	}
 	if err == nil && secret.Annotations[keyAnnotation] != key {
@@ -160,7 +161,7 @@ func (s *Store) Remove(ctx context.Context, key string) error {
 
 func (s *Store) delete(ctx context.Context, name string) error {
 	err := s.secrets.Delete(ctx, name, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return nil
 	}
 	return err

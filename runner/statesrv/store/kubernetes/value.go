@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -94,14 +95,15 @@ func (p *packer) flush() error {
 	return nil
 }
 
-// value returns the value of a record's Secret, and NotFound if a part is gone.
+// value returns the value of a record's Secret. An error of the API server is given as it
+// is: NotFound if a part is gone.
 func (s *Store) value(ctx context.Context, secret *kube.Secret) ([]byte, error) {
 	r, err := s.reader(ctx, secret)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := io.ReadAll(r)
-	if err != nil && !apierrors.IsNotFound(err) {
+	if unread := new(partError); err != nil && !errors.As(err, unread) {
 		err = fmt.Errorf("the Secret %s is damaged: %w", secret.Name, err)
 	}
 	return raw, err
@@ -150,7 +152,7 @@ func (p *parts) Read(b []byte) (int, error) {
 		}
 		part, err := p.get(p.next)
 		if err != nil {
-			return 0, err
+			return 0, partError{err}
 		}
 		p.rest = part.Data[packedField]
 		p.next++
@@ -159,6 +161,11 @@ func (p *parts) Read(b []byte) (int, error) {
 	p.rest = p.rest[n:]
 	return n, nil
 }
+
+// partError is why a part could not be read: that shows no damage.
+type partError struct{ error }
+
+func (e partError) Unwrap() error { return e.error }
 
 // partsName is the value of the annotation that names the parts.
 func partsName(id string, count int) string { return fmt.Sprintf("%s.%d", id, count) }

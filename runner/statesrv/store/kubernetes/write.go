@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/settle"
@@ -87,7 +88,7 @@ func (s server) Put(ctx context.Context, w settle.Write) (store.Revision, error)
 // Look implements settle.Server.
 func (s server) Look(ctx context.Context, key string) (settle.Object, error) {
 	secret, err := s.secrets.Get(ctx, s.nameOf(key), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent.Is(err) {
 		return settle.Object{}, nil
 	}
 	if err != nil {
