@@ -27,10 +27,13 @@ func foreign(path string) (uid uint32, yes bool) {
 	return stat.Uid, ok && stat.Uid != 0
 }
 
-func (o *owned) refuse() error {
+// ownedError says that only the owner of a directory may change it.
+func ownedError(path string, uid uint32) error {
 	return fmt.Errorf("%s belongs to the user with ID %[2]d, whose server could not read what root writes there: "+
-		"run this as that user, with sudo -u '#%[2]d'", o.path, o.uid)
+		"run this as that user, with sudo -u '#%[2]d'", path, uid)
 }
+
+func (o *owned) refuse() error { return ownedError(o.path, o.uid) }
 
 func (o *owned) Lock(context.Context, statesrv.LockInfo) error { return o.refuse() }
 

@@ -11,9 +11,14 @@ import (
 	"github.com/captf/captf-runner/runner/statesrv/store/s3"
 )
 
-// openStore opens the store that an address names, and makes a directory that is
-// not there. The caller closes it.
+// openStore opens the store that an address names to write to it, and makes a directory
+// that is not there. The caller closes it.
 func openStore(ctx context.Context, address string, getenv func(string) string) (st store.Store, closeStore func() error, err error) {
+	if path, ok := strings.CutPrefix(address, "dir:"); ok {
+		if uid, yes := foreign(path); yes {
+			return nil, nil, ownedError(path, uid)
+		}
+	}
 	return open(ctx, address, getenv, dir.Options{})
 }
 

@@ -12,6 +12,9 @@ import (
 // could be granted one lock. Do not serve from it.
 var ErrUnproven = errors.New("this store does not enforce conditional writes")
 
+// ProofDir has the records of proofs that are under way, and of those that were cut off.
+const ProofDir = "%probe"
+
 // How many writers race in Prove, and how often. Fewer let a store pass whose
 // check and write are not one step.
 const (
@@ -30,15 +33,15 @@ type Many interface {
 // many wins a Create, one of many wins a Swap, a stale Swap is refused, and every
 // reader sees the winner at once. It returns an error that wraps ErrUnproven if
 // not, and any other error if the store could not be asked. If s is a Many, the
-// writers take turns over all of its servers. It writes below the key "%probe" and
-// removes it: about 500 small requests.
+// writers take turns over all of its servers. It writes below ProofDir and removes
+// that: about 500 small requests.
 func Prove(ctx context.Context, s Store) error {
 	doors := []Store{s}
 	if m, ok := s.(Many); ok {
 		doors = m.Endpoints()
 	}
 	for range proofRounds {
-		p := proof{key: "%probe/" + rand.Text(), doors: doors}
+		p := proof{key: ProofDir + "/" + rand.Text(), doors: doors}
 		err := p.run(ctx)
 		_ = s.Remove(context.WithoutCancel(ctx), p.key) // what stays harms nobody
 		if err != nil {

@@ -310,6 +310,12 @@ func TestDirectoryRemovedByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, s, "a/versions/1", "y")
+
+	create(t, s, "b/head", "x") // b is known to be there, and b/versions is not
+	if err := os.RemoveAll(filepath.Join(path, "b")); err != nil {
+		t.Fatal(err)
+	}
+	create(t, s, "b/versions/1", "y")
 }
 
 func create(t *testing.T, s *dir.Store, key, data string) store.Revision {

@@ -42,20 +42,22 @@ func (p *place) self() (f *os.File, err error) {
 	return p.file, err
 }
 
-// make opens a directory, which it makes if needed.
+// make opens a directory, which it makes if needed: again, if somebody has removed it or one
+// of its parents since.
 func (s *Store) make(dir string) (*place, error) {
+	p, err := s.makeOnce(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.forget(dir)
+		return s.makeOnce(dir)
+	}
+	return p, err
+}
+
+func (s *Store) makeOnce(dir string) (*place, error) {
 	if err := s.makeDir(dir); err != nil {
 		return nil, err
 	}
-	p, err := s.at(dir)
-	if errors.Is(err, fs.ErrNotExist) { // somebody removed it
-		s.forget(dir)
-		if err := s.makeDir(dir); err != nil {
-			return nil, err
-		}
-		return s.at(dir)
-	}
-	return p, err
+	return s.at(dir)
 }
 
 // makeDir makes dir and its parents durably, once for each process: a directory
