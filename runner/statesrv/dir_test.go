@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
@@ -156,6 +157,43 @@ func TestRepair(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A start, and a proof of the store that was cut off, leave no files behind.
+func TestProofsLeaveNothing(t *testing.T) {
+	path := t.TempDir()
+	files := func() int { return len(listed(t, filepath.Join(path, store.ProofDir))) }
+	st := openDir(t, path)
+	if err := store.Prove(t.Context(), st); err != nil {
+		t.Fatal(err)
+	}
+	if n := files(); n != 0 {
+		t.Errorf("a proof left %d files", n)
+	}
+	if _, err := st.Create(t.Context(), store.ProofDir+"/cutoff", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".tmp-cutoff", ".spare-cutoff", ".spare-older"} {
+		writes(name, "x")(t, filepath.Join(path, store.ProofDir))
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said := restart(t, path); said != "" {
+		t.Errorf("repair says %q", said)
+	}
+	if n := files(); n != 0 {
+		t.Errorf("the next start left %d files", n)
+	}
+}
+
+func listed(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 // fill makes state s with three versions and three events.

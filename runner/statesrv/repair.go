@@ -69,7 +69,21 @@ func (r *repair) all(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return r.proofs(ctx)
+}
+
+// proofs removes what is left of proofs of the store that were cut off.
+func (r *repair) proofs(ctx context.Context) error {
+	for name, err := range r.store.List(ctx, store.ProofDir) {
+		if err == nil {
+			err = r.store.Remove(ctx, store.ProofDir+"/"+name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := r.sole.Sweep(ctx, store.ProofDir)
+	return err
 }
 
 func (r *repair) state(ctx context.Context, name string) error {
@@ -137,8 +151,11 @@ func (r *repair) cutTornEvent(name string, f store.Files) error {
 	if len(torn) == 0 {
 		return nil
 	}
+	if err := f.Extend(eventsFile, string(torn), nil); err != nil {
+		return err
+	}
 	r.found(name, "cut the last line of %s, %d bytes that a crash left unfinished", eventsFile, len(torn))
-	return f.Extend(eventsFile, string(torn), nil)
+	return nil
 }
 
 // files makes the files for people right, and keeps aside a state that a person
@@ -147,51 +164,55 @@ func (r *repair) files(ctx context.Context, name string, h *head) error {
 	if r.plain == nil || h.ID == "" {
 		return nil
 	}
+	said := h.Last // by versions.json
 	err := r.plain.Files(ctx, dirOf(name), func(f store.Files) error {
 		changed, err := mirrorLock(f, h)
-		if changed {
+		if changed && err == nil {
 			r.found(name, "%s did not say what the record says: put right", lockFile)
 		}
-		return errors.Join(err, r.stateFile(ctx, name, f, h))
+		last, errState := r.stateFile(ctx, name, f, h)
+		said = last
+		return errors.Join(err, errState)
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.mirror(ctx, name); err != nil {
+	switch err := r.mirror(ctx, name); {
+	case err != nil:
 		r.damaged(name, err)
+	case said != h.Last && h.Current != nil:
+		r.found(name, "%s and %s said version %d, now %d", stateFile, versionsFile, said, h.Last)
 	}
 	return ctx.Err()
 }
 
-func (r *repair) stateFile(ctx context.Context, name string, f store.Files, h *head) error {
-	last, err := mirrored(f)
+// stateFile returns the version up to which the files for people are right. If that is not
+// the last one, mirror has to write them.
+func (r *repair) stateFile(ctx context.Context, name string, f store.Files, h *head) (last int, err error) {
+	last, err = mirrored(f)
 	if err == nil && last > h.Last {
 		err = r.keepNewer(name, f, h, last)
 	}
-	if err != nil || h.Current == nil {
-		return err
-	}
-	if last != h.Last {
-		r.found(name, "%s and %s said version %d, now %d", stateFile, versionsFile, last, h.Last)
-		return nil // mirror does it
+	if err != nil || h.Current == nil || last != h.Last {
+		return last, err
 	}
 	digest, size, err := r.digestOfState(ctx, name)
 	if err != nil || digest == h.Current.Digest {
-		return err
+		return last, err
 	}
 	if size > 0 {
 		aside := "state.tfstate.edited-" + r.now().Format("20060102T150405Z")
 		if err := f.Rename(stateFile, aside); err != nil {
-			return err
+			return last, err
 		}
 		r.found(name, "%s was not version %d: kept as %s; to make it a version, push it", stateFile, h.Last, aside)
-	} else {
-		r.found(name, "%s was missing or empty: written again from version %d", stateFile, h.Last)
 	}
 	if err := linkState(f, h); err != nil {
 		r.damaged(name, err)
+	} else if size == 0 {
+		r.found(name, "%s was missing or empty: written again from version %d", stateFile, h.Last)
 	}
-	return nil
+	return last, nil
 }
 
 func (r *repair) digestOfState(ctx context.Context, name string) (string, int64, error) {

@@ -100,8 +100,11 @@ func (r *repair) orphans(ctx context.Context, h *head, n, listed int, files []st
 		case why == "":
 			err = errors.Join(err, r.keepBody(ctx, h.State, file))
 		default:
-			err = errors.Join(err, r.store.Remove(ctx, bodyKey(h.State, file)))
-			r.found(h.State, "removed %s/%s: %s", versionsDir, file, why)
+			errRemove := r.store.Remove(ctx, bodyKey(h.State, file))
+			if errRemove == nil {
+				r.found(h.State, "removed %s/%s: %s", versionsDir, file, why)
+			}
+			err = errors.Join(err, errRemove)
 		}
 	}
 	return err

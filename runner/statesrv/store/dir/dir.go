@@ -179,18 +179,20 @@ func (s *Store) entries(ctx context.Context, dir string) ([]fs.DirEntry, error) 
 	return entries, err
 }
 
-// Remove implements store.Store.
+// Remove implements store.Store: the record goes, and then its spare.
 func (s *Store) Remove(ctx context.Context, key string) error {
 	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
-	if err := s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", key, err)
+	for _, file := range []string{key, path.Join(path.Dir(key), sparePrefix+path.Base(key))} {
+		if err := s.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", key, err)
+		}
 	}
 	return nil
 }
 
-// Sweep implements store.Sole: it removes temporary files.
+// Sweep implements store.Sole: it removes temporary files, and spares without a record.
 func (s *Store) Sweep(ctx context.Context, dir string) ([]string, error) {
 	entries, err := s.entries(ctx, dir)
 	if err != nil {
@@ -206,7 +208,7 @@ func (s *Store) Sweep(ctx context.Context, dir string) ([]string, error) {
 			if err != nil {
 				return removed, err
 			}
-		case strings.HasPrefix(e.Name(), tempPrefix):
+		case strings.HasPrefix(e.Name(), tempPrefix), s.lonely(dir, e.Name()):
 			if err := s.root.Remove(name); err != nil {
 				return removed, fmt.Errorf("sweep: %w", err)
 			}
@@ -214,6 +216,16 @@ func (s *Store) Sweep(ctx context.Context, dir string) ([]string, error) {
 		}
 	}
 	return removed, nil
+}
+
+// lonely reports whether a file is the spare of a record that is not there.
+func (s *Store) lonely(dir, name string) bool {
+	record, ok := strings.CutPrefix(name, sparePrefix)
+	if !ok {
+		return false
+	}
+	_, err := s.root.Lstat(path.Join(dir, record))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // typed adds the store's error to that of the operating system.

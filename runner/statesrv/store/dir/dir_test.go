@@ -201,9 +201,10 @@ func TestAloneAndSweep(t *testing.T) {
 	path := t.TempDir()
 	a := open(t, path, dir.Options{})
 	create(t, a, "s/head", "x")
-	leftover := filepath.Join(path, "s", ".tmp-crashed")
-	if err := os.WriteFile(leftover, nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, leftover := range []string{".tmp-crashed", ".spare-head", ".spare-gone"} {
+		if err := os.WriteFile(filepath.Join(path, "s", leftover), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	b := open(t, path, dir.Options{})
 	if ran, err := b.Alone(t.Context(), func() error { t.Error("ran"); return nil }); ran || err != nil {
@@ -219,7 +220,7 @@ func TestAloneAndSweep(t *testing.T) {
 		removed, err = b.Sweep(t.Context(), "s")
 		return err
 	})
-	if !ran || err != nil || !slices.Equal(removed, []string{"s/.tmp-crashed"}) {
+	if !ran || err != nil || !slices.Equal(removed, []string{"s/.spare-gone", "s/.tmp-crashed"}) {
 		t.Errorf("alone: ran %v, %v, removed %q", ran, err, removed)
 	}
 	open(t, path, dir.Options{}) // others may come again
