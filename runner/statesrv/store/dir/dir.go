@@ -69,6 +69,10 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
+	if err := ours(root); err != nil {
+		root.Close()
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
 	users, err := root.OpenFile(usersFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, unix.EROFS) {
 		if there, errOpen := root.Open(usersFile); errOpen == nil { // what is there can be read

@@ -336,3 +336,42 @@ func swap(t *testing.T, s *dir.Store, key string, old store.Revision, data strin
 	}
 	return rev
 }
+
+// A module's root, say, is not made a store, and nothing is put there.
+func TestDirectoryOfSomethingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		fine  bool
+	}{
+		"nothing":                 {nil, true},
+		"a new file system":       {[]string{"lost+found/x", ".snapshots/x"}, true},
+		"a module":                {[]string{"main.tf", ".terraform/modules.json"}, false},
+		"modules":                 {[]string{"network/main.tf"}, false},
+		"a copy without dotfiles": {[]string{"README", "prod/head.json"}, true},
+		"a state without a head":  {[]string{"prod/versions.json", "prod/state.tfstate"}, true},
+		"a store":                 {[]string{".statesrv", "README"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			for _, file := range c.files {
+				if err := os.MkdirAll(filepath.Join(path, filepath.Dir(file)), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(path, file), []byte("x"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.fine {
+				open(t, path, dir.Options{})
+				return
+			}
+			_, err := dir.Open(t.Context(), path, dir.Options{})
+			if err == nil || !strings.Contains(err.Error(), "and no state") {
+				t.Errorf("opened: %v", err)
+			}
+			if _, err := os.Lstat(filepath.Join(path, ".statesrv")); err == nil {
+				t.Error("it put its file there")
+			}
+		})
+	}
+}
