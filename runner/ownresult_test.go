@@ -34,6 +34,18 @@ func TestTakenResultStaysUntilTheEnd(t *testing.T) {
 	}
 }
 
+// TestTakenResultStaysWithoutAnother has a run that took over what a result beside its own tells, and then could not open
+// its own.
+func TestTakenResultStaysWithoutAnother(t *testing.T) {
+	beside := filepath.Join(t.TempDir(), "vpc~1.json")
+	put(t, beside, "{}")
+	r := newRun(Options{}, Host{Log: slog.New(slog.DiscardHandler), Stop: runtime.NewStop(0)})
+	r.taken = []string{beside}
+	if _, err := r.finish(errors.New("no result file")); err == nil || !exists(beside) {
+		t.Errorf("at the end: %v; the result is there: %v, want it to stay", err, exists(beside))
+	}
+}
+
 // TestResultsBeside has results beside one of a local run: only that of a run that has ended is taken over. A result
 // that was just made is not locked yet, and its run would find it locked by the one that looks.
 func TestResultsBeside(t *testing.T) {

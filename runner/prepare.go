@@ -232,11 +232,11 @@ func isDeep(dir string, levels int) (bool, error) {
 func scanRoot(dir string) (*root.Module, error) {
 	tofu, err := root.Scan(dir)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("config: %w: %s", err, orMoreFiles(err, "try again"))
 	}
 	terraform, err := root.ScanTerraform(dir)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("config: %w: %s", err, orMoreFiles(err, "try again"))
 	}
 	if backendType(tofu) != backendType(terraform) {
 		return nil, usagef("root: its backend is declared in a .tofu file, which Terraform ignores: declare it in a .tf file")

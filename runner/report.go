@@ -67,7 +67,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 		r.summarise(context.Background())
 	}
 	unwritten := r.writeLast()
-	if unwritten == nil {
+	if unwritten == nil && r.file != nil {
 		r.dropTaken()
 	}
 	err = errors.Join(err, unwritten)

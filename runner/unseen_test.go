@@ -126,6 +126,21 @@ func TestUnreadNeighbourStays(t *testing.T) {
 	}
 }
 
+// TestHalfRemovedNeighbour has such a directory, and a folder in it that cannot be removed: the next run finds it again.
+func TestHalfRemovedNeighbour(t *testing.T) {
+	w := newWorkspace(filepath.Join(publicDir(t), "work"))
+	if err := w.claimBeside(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(w.dataDir(), "providers"), "")
+	give(t, w.dir)
+	shut(t, w.dataDir())
+	asNobody(w.release)
+	if !exists(filepath.Join(w.dir, runningFile)) {
+		t.Error("the next run does not find the directory any more")
+	}
+}
+
 // TestUnreadInheritance has what an earlier run left to tell, and a look at it that fails: this run's own result must not
 // take its place.
 func TestUnreadInheritance(t *testing.T) {

@@ -124,13 +124,26 @@ func neighbours(dir string) ([]workspace, error) {
 func (w *workspace) release() {
 	if w.temporary && w.inUse != nil {
 		if unsaved, err := w.unsavedStates(); err == nil && len(unsaved) == 0 {
-			_ = os.RemoveAll(w.dir)
+			w.remove()
 		}
 	}
 	for _, lock := range []*os.File{w.inUse, w.running} {
 		_ = lock.Close() // nil is an error
 	}
 	w.inUse, w.running = nil, nil
+}
+
+// remove removes the directory, and last of all what the next run finds it by.
+func (w workspace) remove() {
+	entries, err := os.ReadDir(w.dir)
+	for _, entry := range entries {
+		if entry.Name() != runningFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, entry.Name())))
+		}
+	}
+	if err == nil {
+		_ = os.RemoveAll(w.dir)
+	}
 }
 
 // make creates the directories. The root is made anew: nothing of an earlier run may take part in this

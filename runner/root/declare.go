@@ -32,11 +32,14 @@ var (
 )
 
 // declarationsOf reads one file. whole is false when the file may declare more than was found.
-func declarationsOf(path string) (d declarations, whole bool) {
+func declarationsOf(path string) (d declarations, whole bool, err error) {
 	d.variables = make(map[string]Variable)
 	src, err := read(path)
+	if unknown(err) {
+		return d, false, err
+	}
 	if err != nil {
-		return d, false
+		return d, false, nil
 	}
 	name := filepath.Base(path)
 	body, diags := parse(src, name)
@@ -50,7 +53,7 @@ func declarationsOf(path string) (d declarations, whole bool) {
 			diags = append(diags, d.addVariable(block, src)...)
 		}
 	}
-	return d, !diags.HasErrors()
+	return d, !diags.HasErrors(), nil
 }
 
 // parse returns the body of a file, as much of it as makes sense when there are errors.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // maxFileSize bounds what is parsed. A parsed file takes about a hundred times its size in
@@ -18,7 +20,21 @@ const maxFileSize = 1 << 20
 // the whole process down with a stack overflow.
 const maxDepth = 10_000
 
-var errTooLarge = errors.New("the file is larger than 1 MiB or nested too deep")
+var (
+	errTooLarge   = errors.New("the file is larger than 1 MiB or nested too deep")
+	errNotRegular = errors.New("not a regular file")
+)
+
+// unknown reports whether a file may be whole and was not read: a disk failed, or the process may open no more files.
+// Any other error of read is one of the file itself, which the runtime tells of.
+func unknown(err error) bool {
+	for _, own := range []error{nil, errTooLarge, errNotRegular, fs.ErrNotExist, fs.ErrPermission, syscall.ELOOP} {
+		if errors.Is(err, own) {
+			return false
+		}
+	}
+	return true
+}
 
 // HasConfig reports whether dir has a configuration file at its top level: the layout check of
 // spec/runner.md, "Preparation" 1. The error is about dir itself.
@@ -97,7 +113,7 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return nil, fmt.Errorf("%s: %w", path, errNotRegular)
 	}
 	f, err := os.Open(path)
 	if err != nil {

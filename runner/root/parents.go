@@ -33,7 +33,9 @@ func Parents(dir string) (int, error) {
 		case d.IsDir() && path != abs && skipped(d.Name()):
 			return fs.SkipDir
 		case d.Type().IsRegular() && IsConfig(d.Name()):
-			levels = max(levels, parentsOf(path, depth(abs, path)))
+			up, err := parentsOf(path, depth(abs, path))
+			levels = max(levels, up)
+			return err
 		}
 		return nil
 	})
@@ -66,10 +68,13 @@ func depth(dir, path string) int {
 }
 
 // parentsOf looks at one file, as far as it can be read.
-func parentsOf(path string, depth int) int {
+func parentsOf(path string, depth int) (int, error) {
 	src, err := read(path)
+	if unknown(err) {
+		return 0, err
+	}
 	if err != nil || !bytes.Contains(src, []byte("..")) {
-		return 0
+		return 0, nil
 	}
 	refs := references{depth: depth}
 	if isJSON(path) {
@@ -77,12 +82,12 @@ func parentsOf(path string, depth int) int {
 		if json.Unmarshal(src, &tree) == nil {
 			refs.addJSON(tree, nil)
 		}
-		return refs.levels
+		return refs.levels, nil
 	}
 	if body, ok := native(src, path); ok {
 		refs.addBody(body)
 	}
-	return refs.levels
+	return refs.levels, nil
 }
 
 func native(src []byte, path string) (*hclsyntax.Body, bool) {

@@ -56,7 +56,7 @@ type Variable struct {
 
 // Scan reads the configuration files at the top level of dir as OpenTofu does: a .tofu file
 // takes the place of the .tf file of the same name. An override file's backend or cloud block
-// takes the place of any other. The error is about dir itself.
+// takes the place of any other. The error is about dir itself, or about a disk that failed.
 func Scan(dir string) (*Module, error) { return scan(dir, openTofu) }
 
 // ScanTerraform reads dir as Terraform does, which ignores .tofu files: a backend that only
@@ -72,7 +72,10 @@ func scan(dir string, reads dialect) (*Module, error) {
 	m := &Module{Files: names, Variables: make(map[string]Variable)}
 	found := make(map[string]declarations, len(names))
 	for _, name := range names {
-		d, whole := declarationsOf(filepath.Join(dir, name))
+		d, whole, err := declarationsOf(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fmt.Errorf("root module: %w", err)
+		}
 		found[name] = d
 		if !whole {
 			m.Broken = append(m.Broken, name)

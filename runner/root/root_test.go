@@ -342,3 +342,18 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+// TestUnread has a file that is there, and that a failing disk does not give: what it declares is unknown, not absent.
+// The memory of a process stands for one, which cannot be read at its start.
+func TestUnread(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/proc/self/mem", filepath.Join(dir, "main.tf")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Scan(dir); !errors.Is(err, syscall.EIO) {
+		t.Errorf("module = %+v, error = %v, want that of the disk", m, err)
+	}
+	if levels, err := parentsOf(filepath.Join(dir, "main.tf"), 0); !errors.Is(err, syscall.EIO) {
+		t.Errorf("levels = %d, error = %v, want that of the disk", levels, err)
+	}
+}
