@@ -126,3 +126,21 @@ func nth(n int32, matches func(*http.Request) bool, f fate) func(*http.Request) 
 		return passes
 	}
 }
+
+// afterThat gives the requests that match a fate, once there was one of the first kind, and lets the others pass.
+func afterThat(first, matches func(*http.Request) bool, f fate) func(*http.Request) fate {
+	var seen atomic.Bool
+	return func(r *http.Request) fate {
+		if first(r) {
+			seen.Store(true)
+		} else if seen.Load() && matches(r) {
+			return f
+		}
+		return passes
+	}
+}
+
+// either matches what one of two does.
+func either(a, b func(*http.Request) bool) func(*http.Request) bool {
+	return func(r *http.Request) bool { return a(r) || b(r) }
+}

@@ -45,7 +45,12 @@ func lockTimeout(t *testing.T, c call) time.Duration {
 // runtime. All other commands succeed.
 func played(t *testing.T, commands string) *fixture {
 	t.Helper()
-	f := newFixture(t, tools.Runtimes(t)[0], backends["http"])
+	return playedOn(t, newHTTP, commands)
+}
+
+func playedOn(t *testing.T, newBackend func(*testing.T, *fixture) backend, commands string) *fixture {
+	t.Helper()
+	f := newFixture(t, tools.Runtimes(t)[0], newBackend)
 	f.stub(t, `case $1 in
 `+commands+`
 version) echo '{"terraform_version": "1.12.6"}' ;;
@@ -110,24 +115,38 @@ func TestLockTimeoutIgnored(t *testing.T) {
 }
 
 // TestLockWaitWithoutEnd plays a runtime that knows no -lock-timeout: it is stopped, a polling step of the
-// runtimes after the budget. One dies of the signal, the other says what it was doing.
+// runtimes after the budget when the lock is seen to be another's, and later when nobody can look. One dies of the
+// signal, the other says what it was doing.
 func TestLockWaitWithoutEnd(t *testing.T) {
 	t.Parallel()
-	rows := map[string]string{
-		"apply": "apply) " + acquiring + "; exec sleep 600 ;;",
-		"init": `init) trap 'echo "Error: Error acquiring the state lock" >&2; exit 1' INT
+	says := `trap 'echo "Error: Error acquiring the state lock" >&2; exit 1' INT
+	sleep 600 &
 	echo 'Acquiring state lock. This may take a few moments...'
-	while :; do sleep 0.1; done ;;`,
+	while :; do wait; done ;;`
+	rows := []struct {
+		name, step, commands string
+		backend              func(*testing.T, *fixture) backend
+		reason               result.Reason
+		message              string
+	}{
+		{"dies of the signal", "apply", "apply) " + acquiring + "; exec sleep 600 ;;", newStatesrv, result.ReasonLocked, "--lock-timeout 1s: lock " + otherID},
+		{"says what it did", "init", "init) " + says, newStatesrv, result.ReasonLocked, "--lock-timeout 1s: lock " + otherID},
+		{"dies, unseen", "apply", "apply) " + acquiring + "; exec sleep 600 ;;", newHTTP, result.ReasonBackend, "--lock-timeout is 1s"},
+		{"says it, unseen", "init", "init) " + says, newHTTP, result.ReasonBackend, "--lock-timeout is 1s"},
 	}
-	for step, commands := range rows {
-		t.Run(step, func(t *testing.T) {
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			o := played(t, commands).must(t, result.ExitRetry, "apply", "--lock-timeout", "1")
-			if e := o.result.Error; e == nil || e.Kind != result.KindStep || e.Reason != result.ReasonLocked || e.Step != step {
-				t.Errorf("error = %+v, want locked in %s", e, step)
+			f := playedOn(t, row.backend, row.commands)
+			l := f.start(t, "apply", "--lock-timeout", "1")
+			l.says(t, "Acquiring state lock") // it was free before
+			f.backend.hold(t, otherID, other)
+			o := l.finish(t)
+			if e := o.result.Error; o.code != result.ExitRetry || e == nil || e.Kind != result.KindStep || e.Reason != row.reason || e.Step != row.step {
+				t.Errorf("error = %+v, want %s in %s", e, row.reason, row.step)
 			}
-			if !strings.Contains(o.stderr, "--lock-timeout 1s") {
-				t.Errorf("the message does not name the budget:\n%s", o.stderr)
+			if !strings.Contains(o.stderr, row.message) {
+				t.Errorf("the message is not about %q:\n%s", row.message, o.stderr)
 			}
 		})
 	}

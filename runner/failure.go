@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
@@ -88,6 +89,9 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	class := runtime.Classify(exit, out, name == stepInit)
 	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
 		class = runtime.FailureLocked // it waited longer than it was told to
+		if errors.Is(r.gaveUp, errUnanswered) {
+			class = runtime.FailureBackend
+		}
 	}
 	if name == stepStatePush && class == runtime.FailureStateWrite && errors.Is(pushError(out.Text()), errForbidden) {
 		class = runtime.FailureRBAC // of a restore: what it could not save is where it came from
@@ -103,6 +107,11 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, wayOut)
 	if name := exit.SignalName(); name != "" {
 		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
+	}
+	if class == runtime.FailureBackend && errors.Is(r.gaveUp, errUnanswered) {
+		f.err = fmt.Errorf("%w to a request of the step, which was ended %s after its begin: --lock-timeout is %s; try again when it answers",
+			errUnanswered, exit.Duration.Round(time.Second), r.budget.total)
+		f.tail = strings.TrimSpace(f.err.Error() + "\n" + out.Tail())
 	}
 	f.resources = failedResources(out)
 	return f

@@ -2,55 +2,87 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/runtime"
 )
 
-// overdueWait stops a runtime that waits for the lock longer than it was told to. A runtime says when its wait begins,
-// and not when it ends: one that has got the lock may be silent for long, until its providers have started.
+// overdueWait stops a runtime that waits longer than it was told to for the lock, or without end for a server that never
+// answers its request. A runtime says when its wait begins, at the most, and not when it ends: one that has got the lock
+// may be silent for long, until its providers are done.
 type overdueWait struct {
 	run    *run
 	out    *sink
-	since  time.Time // when the step began
-	giveUp func()
+	giveUp context.CancelCauseFunc
+	work   func() runtime.Work
+
+	since time.Time // when the step began
+	end   func()    // of the watch that goes on
 }
 
-// unlookedSilence is how much longer a runtime may be silent when nobody can look at its lock.
-const unlookedSilence = 45 * time.Second
+// unansweredTime is how long a runtime that is overdue may do nothing at all.
+const unansweredTime = 45 * time.Second
 
-// check looks at the step after d, and again while it may still be waiting. It ends with the step's context.
-func (w *overdueWait) check(ctx context.Context, d time.Duration) {
-	timer := time.AfterFunc(d, func() {
-		if ctx.Err() != nil || !w.out.stillWaiting() {
+// Why a step was given up.
+var (
+	errOverdue    = errors.New("the wait for the lock is over")
+	errUnanswered = errors.New("no answer from where the state lives")
+)
+
+// begin watches a step that opens its state from now on; a watch that began before ends.
+func (w *overdueWait) begin(ctx context.Context, limit time.Duration) {
+	if w.end != nil {
+		w.end()
+	}
+	ctx, w.end = context.WithCancel(ctx)
+	start := w.work() // no provider runs yet
+	go w.watch(ctx, limit, start)
+}
+
+// watch looks at the step after the limit, and again while nothing is known.
+func (w *overdueWait) watch(ctx context.Context, limit time.Duration, start runtime.Work) {
+	var before runtime.Work
+	for pause := limit; sleepWithin(ctx, pause) && w.out.stillOpening(); pause = unansweredTime {
+		now := w.work()
+		if now.Joined(start) { // its providers run, for which it needs the state
+			w.out.opened()
 			return
 		}
-		holder, err := w.look(ctx)
-		switch {
-		case err != nil:
-			time.AfterFunc(unlookedSilence, w.stop)
-		case holder == nil: // the runtime sees that at its next look
-			w.check(ctx, pollingStep)
-		case onThisHost(holder) && !holder.Created.Before(w.since):
-			w.out.gotLock()
-		default:
-			w.stop()
+		err := w.judge(w.holder(ctx), before, now)
+		if err != nil && w.out.stillOpening() {
+			w.run.log.Warn("the step waits longer than it was told to: it is asked to stop", "why", err)
+			w.giveUp(err)
+			return
 		}
-	})
-	context.AfterFunc(ctx, func() { timer.Stop() })
+		before = now
+	}
 }
 
-func (w *overdueWait) look(ctx context.Context) (*lock.Info, error) {
+// judge decides about a step that is overdue: who holds its lock, as far as that is known, and what its processes had
+// done at the look before and have done now. That the step itself holds the lock proves nothing: the answer that gave it
+// may be lost.
+func (w *overdueWait) judge(holder *lock.Info, before, now runtime.Work) error {
+	switch {
+	case w.out.waitsForLock() && holder != nil && (!onThisHost(holder) || holder.Created.Before(w.since)):
+		return errOverdue
+	case before != nil && now.Idle(before):
+		return errUnanswered
+	}
+	return nil
+}
+
+// holder looks who holds the lock; nil is nobody, or not known.
+func (w *overdueWait) holder(ctx context.Context) *lock.Info {
 	if w.run.keeper == nil {
-		return nil, errNoLook
+		return nil
 	}
 	ctx, cancel := w.run.lookAhead(ctx)
 	defer cancel()
-	return w.run.keeper.Holder(ctx)
-}
-
-func (w *overdueWait) stop() {
-	if w.out.stillWaiting() {
-		w.giveUp()
+	holder, err := w.run.keeper.Holder(ctx)
+	if err != nil {
+		return nil
 	}
+	return holder
 }

@@ -3,7 +3,9 @@ package runner
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,67 +23,126 @@ type heldBy struct {
 
 func (h *heldBy) Holder(context.Context) (*lock.Info, error) { return h.holder, h.err }
 
+// watched is a step that begins now and waits for its lock, for tests in which the clock is the test's.
+func watched(t *testing.T, keeper lockKeeper, work func() runtime.Work) (context.Context, *overdueWait, *given) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	t.Cleanup(func() { cancel(nil) })
+	start, g := time.Now(), &given{}
+	out := &sink{opening: func() {}}
+	out.waitLine(true)
+	out.opens()
+	return ctx, &overdueWait{
+		run: &run{stop: runtime.NewStop(time.Minute), keeper: keeper, log: slog.New(slog.DiscardHandler)}, out: out, since: start, work: work,
+		giveUp: func(err error) { g.after, g.why = time.Since(start), err; cancel(err) },
+	}, g
+}
+
+// given is when and why a step was given up.
+type given struct {
+	after time.Duration
+	why   error
+}
+
+// The processes of a step, by what they do.
+var (
+	waits   = growing(func(int64) runtime.Work { return runtime.Work{7: {Bytes: 1 << 20, CPU: time.Second}} })
+	unseen  = growing(func(int64) runtime.Work { return nil })
+	reads   = growing(func(n int64) runtime.Work { return runtime.Work{7: {Bytes: n << 20}} })
+	counts  = growing(func(n int64) runtime.Work { return runtime.Work{7: {CPU: time.Duration(n) * 5 * time.Second}} })
+	pings   = growing(func(n int64) runtime.Work { return runtime.Work{7: {Bytes: n << 8}} })
+	started = growing(func(n int64) runtime.Work {
+		if n == 1 {
+			return runtime.Work{7: {}}
+		}
+		return runtime.Work{7: {}, 8: {}}
+	})
+)
+
+// growing makes, for each test, the work of each look from its number.
+func growing(work func(n int64) runtime.Work) func() func() runtime.Work {
+	return func() func() runtime.Work {
+		var n atomic.Int64
+		return func() runtime.Work { return work(n.Add(1)) }
+	}
+}
+
 func TestOverdueWait(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const limit = 10 * time.Second
+	free, noLook := &heldBy{}, &heldBy{err: errors.New("no answer")}
+	held := func(who string, created time.Duration) func() lockKeeper {
+		return func() lockKeeper {
+			return &heldBy{holder: &lock.Info{ID: "x", Who: "root@" + who, Created: time.Now().Add(created)}}
+		}
+	}
+	is := func(k lockKeeper) func() lockKeeper { return func() lockKeeper { return k } }
 	tests := []struct {
 		name   string
-		keeper func(now time.Time) lockKeeper
-		given  time.Duration // when the step is given up; 0: never
+		keeper func() lockKeeper
+		work   func() func() runtime.Work
+		want   given
 	}{
-		{"another holds it", func(now time.Time) lockKeeper {
-			return &heldBy{holder: &lock.Info{ID: "x", Who: "root@elsewhere", Created: now.Add(time.Second)}}
-		}, limit},
-		{"an older run on this host holds it", func(now time.Time) lockKeeper {
-			return &heldBy{holder: &lock.Info{ID: "x", Who: "root@" + host, Created: now.Add(-time.Hour)}}
-		}, limit},
-		{"the step itself has it", func(now time.Time) lockKeeper {
-			return &heldBy{holder: &lock.Info{ID: "x", Who: "root@" + host, Created: now.Add(time.Second)}}
-		}, 0},
-		{"it is free", func(time.Time) lockKeeper { return &heldBy{} }, 0},
-		{"nobody can look", func(time.Time) lockKeeper { return nil }, limit + unlookedSilence},
-		{"the look fails", func(time.Time) lockKeeper { return &heldBy{err: errors.New("no answer")} }, limit + unlookedSilence},
+		{"another holds it", held("elsewhere", time.Second), waits, given{limit, errOverdue}},
+		{"an older run on this host holds it", held(host, -time.Hour), waits, given{limit, errOverdue}},
+		{"the step has it, and no answer", held(host, time.Second), waits, given{limit + unansweredTime, errUnanswered}},
+		{"the step has it, and its provider runs", held(host, time.Second), started, given{}},
+		{"the step was robbed while its provider runs", held("elsewhere", time.Second), started, given{}},
+		{"the step has it, and reads its state", held(host, time.Second), reads, given{}},
+		{"the step has it, and calculates", held(host, time.Second), counts, given{}},
+		{"it is free", is(free), waits, given{limit + unansweredTime, errUnanswered}},
+		{"it is free, and the connection is kept alive", is(free), pings, given{limit + unansweredTime, errUnanswered}},
+		{"it is free, and much is read", is(free), reads, given{}},
+		{"nobody can look", is(nil), waits, given{limit + unansweredTime, errUnanswered}},
+		{"nobody can look, and a provider runs", is(nil), started, given{}},
+		{"the look fails", is(noLook), waits, given{limit + unansweredTime, errUnanswered}},
+		{"nobody can see the processes", is(noLook), unseen, given{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				var given time.Duration
-				out := &sink{waiting: func() {}}
-				out.waitLine(true)
-				w := &overdueWait{
-					run: &run{stop: runtime.NewStop(time.Minute), keeper: tt.keeper(start)}, out: out, since: start,
-					giveUp: func() { given = time.Since(start); cancel() },
-				}
-				w.check(ctx, limit)
+				ctx, w, got := watched(t, tt.keeper(), tt.work())
+				w.begin(ctx, limit)
 				time.Sleep(5 * time.Minute)
 				synctest.Wait()
-				if given != tt.given {
-					t.Errorf("given up after %s, want %s", given, tt.given)
+				if *got != tt.want {
+					t.Errorf("given up %+v, want %+v", *got, tt.want)
 				}
-				cancel()
+				w.end()
 				synctest.Wait()
 			})
 		})
 	}
 }
 
-// A step that goes on, or is over, is not given up.
+// A step that goes on, or is over, is not given up; one whose wait begins later has its time from then on.
 func TestOverdueWaitThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		out := &sink{waiting: func() {}}
-		out.waitLine(true)
-		w := &overdueWait{run: &run{stop: runtime.NewStop(time.Minute)}, out: out, giveUp: func() { t.Error("given up") }}
-		w.check(ctx, time.Second)
-		time.Sleep(2 * time.Second) // nobody can look
-		out.waitLine(false)
-		time.Sleep(2 * unlookedSilence)
+		ctx, w, got := watched(t, nil, waits())
+		w.begin(ctx, time.Second)
+		time.Sleep(2 * time.Second) // one look was made
+		w.begin(ctx, time.Minute)
+		time.Sleep(time.Minute + unansweredTime - time.Second)
+		w.out.opened()
+		time.Sleep(2 * unansweredTime)
+		if got.why != nil {
+			t.Errorf("given up after %s: %v", got.after, got.why)
+		}
+	})
+}
+
+// An init waits for no lock of another, unless it says so.
+func TestOverdueInit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, w, got := watched(t, &heldBy{holder: &lock.Info{ID: "x", Who: "root@elsewhere"}}, waits())
+		w.out.waitLine(false)
+		w.begin(ctx, time.Second)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := (given{time.Second + unansweredTime, errUnanswered}); *got != want {
+			t.Errorf("given up %+v, want %+v", *got, want)
+		}
 	})
 }

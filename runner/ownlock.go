@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"time"
@@ -71,7 +72,8 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 
 // tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows
 // that it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left
-// alone. An init takes one only when there is no state: it is told of when it is seen.
+// alone. An init takes one only when there is no state: it is told of when it is seen. A request for
+// it that was never answered may still be on its way.
 func (r *run) tellLeftLock(ctx context.Context, step string) {
 	if r.lockedAt.IsZero() && !r.mayHave || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
 		return
@@ -81,7 +83,7 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 		var holder *lock.Info
 		ctx, cancel := r.look(ctx)
 		defer cancel()
-		if holder, err = r.keeper.Holder(ctx); err == nil && (holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart)) {
+		if holder, err = r.keeper.Holder(ctx); err == nil && !r.mayBeOwn(holder, step) {
 			return
 		}
 		r.setHolder(holder)
@@ -92,6 +94,14 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 	r.log.Warn("the lock of this run may still be held, and its ID could not be learned: a lock of this host since then is that one",
 		"since", r.stepStart.UTC().Format(time.RFC3339), "error", err)
 	r.update(func(res *result.Result) { res.Lock.MaybeHeld = true })
+}
+
+// mayBeOwn tells whether this holder, seen after the step, is its own child, or nil may yet become that.
+func (r *run) mayBeOwn(holder *lock.Info, step string) bool {
+	if holder == nil {
+		return step != stepInit && errors.Is(r.gaveUp, errUnanswered)
+	}
+	return onThisHost(holder) && !holder.Created.Before(r.stepStart)
 }
 
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed

@@ -60,6 +60,7 @@ type run struct {
 	lockedAt  time.Time // when a child of this run first showed that it has the lock
 	leftLock  bool      // it did not release it, or did not say so
 	mayHave   bool      // it may have had it, whatever it showed
+	gaveUp    error     // why the runner ended the step, errOverdue or errUnanswered
 	observing sync.WaitGroup
 
 	claimed *os.File        // the flock of a local run's own result

@@ -15,7 +15,7 @@ const lockThreshold = 400 * time.Millisecond
 type sink struct {
 	console  *console
 	progress *progress
-	waiting  func()                  // a wait for the lock begins
+	opening  func()                  // the step is about to wait for its lock or its state
 	locked   func()                  // the step has the lock; called once
 	planned  func([]runtime.Change)  // the step knows all that it is going to change; called once
 	journal  func([]runtime.Started) // a change to a resource began or ended
@@ -24,12 +24,19 @@ type sink struct {
 	held []string // that text
 
 	mu          sync.Mutex
+	unopened    bool // it has not shown that it has them
 	waitStarted time.Time
 	waited      time.Duration
 }
 
 func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
 	s.waitLine(e.WaitsForLock())
+	switch {
+	case e.IsVersion() || e.WaitsForLock():
+		s.opens()
+	case !e.BeforeLock():
+		s.opened()
+	}
 	if e.HoldsLock() && s.locked != nil {
 		s.locked()
 		s.locked = nil
@@ -48,7 +55,14 @@ func (s *sink) Event(e runtime.Event, sofar *runtime.Output) {
 }
 
 func (s *sink) Text(line string) {
-	s.waitLine(strings.HasPrefix(line, "Acquiring state lock."))
+	waits := strings.HasPrefix(line, "Acquiring state lock.")
+	s.waitLine(waits)
+	switch {
+	case waits || strings.HasPrefix(line, "Initializing the backend"):
+		s.opens()
+	case strings.HasPrefix(line, "Initializing "): // the next part of an init
+		s.opened()
+	}
 	if s.hold {
 		s.held = append(s.held, line)
 		return
@@ -70,7 +84,6 @@ func (s *sink) waitLine(begins bool) {
 	defer s.mu.Unlock()
 	if begins {
 		s.waitStarted = time.Now().Add(-lockThreshold)
-		s.waiting()
 		return
 	}
 	s.endWait()
@@ -91,16 +104,32 @@ func (s *sink) lockWait() time.Duration {
 	return s.waited
 }
 
-// gotLock ends the measured wait of a step that has the lock and has not said anything since.
-func (s *sink) gotLock() {
+// opens is for a step that has to get its lock and its state next.
+func (s *sink) opens() {
+	s.mu.Lock()
+	s.unopened = true
+	s.mu.Unlock()
+	s.opening()
+}
+
+// opened is for a step that has shown that it has both.
+func (s *sink) opened() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unopened = false
 	s.endWait()
 }
 
-// stillWaiting tells whether the last thing that the step said is that it waits for the lock.
-func (s *sink) stillWaiting() bool {
+// waitsForLock tells whether the last thing that the step said is that it waits for the lock.
+func (s *sink) waitsForLock() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.waitStarted.IsZero()
+}
+
+// stillOpening tells whether the step has shown neither that it has its lock nor that it has its state.
+func (s *sink) stillOpening() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unopened
 }

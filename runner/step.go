@@ -114,8 +114,8 @@ func (r *run) waitToRetry(ctx context.Context, name string, pause time.Duration,
 
 // try runs the step's process once.
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
-	ctx, giveUp := context.WithCancel(ctx)
-	defer giveUp()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	r.stepStart, r.lockedAt = time.Now(), time.Time{}
 	if r.local != nil {
 		r.local.fault.Store(nil)
@@ -126,15 +126,16 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	}
 	listing := r.newLister(ctx, s)
 	out.planned = listing.list
-	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp}
+	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp, work: runtime.WorkSoFar}
 	limit := r.budget.left() + pollingStep
-	out.waiting = func() { overdue.check(ctx, limit) }
+	out.opening = func() { overdue.begin(ctx, limit) }
 	end := r.tell(out.progress)
 	rt := r.rt
 	if s.name == stepInit {
 		rt = rt.ForInit()
 	}
 	exit, output, err := rt.Run(ctx, s.args(r.args()), out)
+	r.gaveUp = context.Cause(ctx)
 	end()
 	listing.end()
 	r.observing.Wait()

@@ -72,6 +72,7 @@ const (
 	plannedChange    = "planned_change"
 	resourceDrift    = "resource_drift"
 	stateLockAcquire = "state_lock_acquire"
+	versionLine      = "version"
 )
 
 // WaitsForLock tells whether the step says that it waits for the state's lock.
@@ -85,6 +86,18 @@ func (e Event) HoldsLock() bool {
 	}
 	return false
 }
+
+// BeforeLock tells the lines that a step may print before it has the lock and its state: they do not show that it has.
+func (e Event) BeforeLock() bool {
+	switch e.Type {
+	case versionLine, stateLockAcquire, "log":
+		return true
+	}
+	return e.Diagnostic != nil && e.Level == "warn"
+}
+
+// IsVersion tells a step's first line.
+func (e Event) IsVersion() bool { return e.Type == versionLine }
 
 // ChangesResource tells whether the line is about a change to a resource that began or ended. A data source is read in
 // the same way, by a plan, too.
@@ -145,7 +158,7 @@ func startOfEvent(start []byte) Event {
 
 // quiet are the lines that would only make a log longer: the readable text has their sum in another line.
 var quiet = map[string]bool{
-	"version": true, "outputs": true, "refresh_complete": true, "apply_progress": true,
+	versionLine: true, "outputs": true, "refresh_complete": true, "apply_progress": true,
 	"provision_complete": true, "ephemeral_action_complete": true,
 }
 

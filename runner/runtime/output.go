@@ -94,7 +94,7 @@ func (o *Output) event(e Event) {
 		o.State = e.State
 	}
 	switch e.Type {
-	case "version":
+	case versionLine:
 		o.Version = cmp.Or(e.Tofu, e.Terraform)
 	case diagnostic:
 		o.diagnostic(e.Diagnostic)

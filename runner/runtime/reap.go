@@ -3,8 +3,7 @@ package runtime
 import (
 	"errors"
 	"os"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -121,35 +120,5 @@ func hasChildren() bool {
 
 // childrenOf reads the direct children from /proc.
 func childrenOf(pid int) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var children []int
-	for _, entry := range entries {
-		child, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		if parentOf(child) == pid {
-			children = append(children, child)
-		}
-	}
-	return children
-}
-
-// parentOf reads /proc/PID/stat: the parent is the second field behind the command's name in parentheses,
-// which may itself hold anything.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0
-	}
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(fields[1])
-	return parent
+	return slices.DeleteFunc(processes(), func(p int) bool { return statOf(p).parent != pid })
 }
