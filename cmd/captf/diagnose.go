@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/captf/captf-runner/internal/shell"
 	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lease"
@@ -181,7 +182,7 @@ func (s observed) ofLock() []finding {
 	case lock.Stale:
 		return []finding{{Level: note, Text: text + "; the next Job releases it", Next: s.command("lock release")}}
 	}
-	return []finding{{Level: problem, Text: text, Next: "make sure that it is dead, then: " + s.command("lock release", "--foreign --id", shellQuote(v.ID))}}
+	return []finding{{Level: problem, Text: text, Next: "make sure that it is dead, then: " + s.command("lock release", "--foreign --id", shell.Quote(v.ID))}}
 }
 
 func (s observed) ofLeases() []finding {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/captf/captf-runner/internal/shell"
 	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/naming"
@@ -87,7 +88,7 @@ func nextForLock(v lockView, emptyHolder bool, p programs) string {
 	case v.Verdict == lock.Stale:
 		return "nothing: the next Job releases it; or do it now: " + release
 	}
-	return fmt.Sprintf("ask %s; only when it is certain that this holder is dead: %s --foreign --id %s", unknownWhen(v.Who), release, shellQuote(v.ID))
+	return fmt.Sprintf("ask %s; only when it is certain that this holder is dead: %s --foreign --id %s", unknownWhen(v.Who), release, shell.Quote(v.ID))
 }
 
 func unknownWhen(who string) string {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/captf/captf-runner/internal/shell"
 )
 
 // programs begin the commands that a person is to copy.
@@ -26,7 +28,7 @@ var unshown = []string{clientcmd.FlagNamespace, clientcmd.FlagBearerToken}
 // given are the flags that choose a cluster and a user, as they were given, for a shell. Each has a blank before it.
 func (f *configFlags) given() string {
 	var text strings.Builder
-	add := func(name, value string) { text.WriteString(" --" + name + "=" + shellQuote(value)) }
+	add := func(name, value string) { text.WriteString(" --" + name + "=" + shell.Quote(value)) }
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		list, several := flag.Value.(pflag.SliceValue)
 		switch {
@@ -40,15 +42,4 @@ func (f *configFlags) given() string {
 		}
 	})
 	return text.String()
-}
-
-// shellQuote makes one word of a shell of a text that others wrote.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@,+%=", r)
-	}
-	if word != "" && strings.TrimLeftFunc(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

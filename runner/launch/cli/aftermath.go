@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/shell"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/lock"
 	"github.com/captf/captf-runner/runner/result"
@@ -56,7 +57,7 @@ func (f *follower) printState(run launch.Run, r *result.Result) {
 		f.say("the state was saved after all: it has what this run did")
 	case s.Saved == result.SavedRescued:
 		_, set, _ := strings.Cut(s.Where, "/")
-		f.say("the state is in %s: %s launch restore %s --backup %s --image IMAGE puts it back", s.Where, f.Name(), target(f.object), set)
+		f.say("the state is in %s: %s launch restore %s --backup %s --image IMAGE puts it back", s.Where, f.Name(), target(f.object), shell.Quote(set))
 	default:
 		f.say("the state is not saved (%s) %s: look at %s doctor %s", s.Saved, s.Where, f.Name(), target(f.object))
 	}

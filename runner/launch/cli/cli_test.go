@@ -85,6 +85,9 @@ func TestExitCodes(t *testing.T) {
 		"state is saved after all": {jobtest.End{
 			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"Failed to save state"},"state":{"saved":"pushed","serial":2,"lineage":"l-1"}}`,
 			Code:    1, Condition: batchv1.JobReasonPodFailurePolicy}, 3, "the state was saved after all"},
+		"state is rescued, by somebody who is not to be trusted": {jobtest.End{
+			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"Failed to save state"},"state":{"saved":"rescued","serial":2,"lineage":"l-1","where":"Secret a/x; rm -rf ~ #"}}`,
+			Code:    4, Condition: batchv1.JobReasonPodFailurePolicy}, 4, "--backup 'x; rm -rf ~ #' --image IMAGE puts it back"},
 		"state is rescued": {jobtest.End{
 			Message: `{"version":1,"op":"apply","error":{"kind":"step","reason":"state-write","step":"apply","tail":"Failed to save state"},"state":{"saved":"rescued","serial":2,"lineage":"l-1","where":"Secret a/captf-rescue-x-2"}}`,
 			Code:    4, Condition: batchv1.JobReasonPodFailurePolicy}, 4, "--backup captf-rescue-x-2 --image IMAGE puts it back"},
