@@ -93,7 +93,7 @@ func TestOrderedWithoutData(t *testing.T) {
 func TestOrderedLost(t *testing.T) {
 	_, err := Source{Suffix: testSuffix, Applied: true}.Ordered()
 	wantReason(t, err, Lost, "")
-	if !strings.Contains(err.Error(), base) {
+	if !strings.Contains(err.Error(), base+" does not exist") {
 		t.Errorf("%v does not name the Secret", err)
 	}
 }

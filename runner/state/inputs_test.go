@@ -69,6 +69,7 @@ func TestInputsHashRefuses(t *testing.T) {
 		want string
 	}{
 		"fraction":      {Inputs{Inputs: map[string]any{"a": []any{1, map[string]any{"b": 1.5}}}}, "inputs.a[1].b is the number 1.5"},
+		"second key":    {Inputs{Inputs: map[string]any{"a": 1, "b": 1.5}}, "inputs.b is the number 1.5"},
 		"exponent":      {Inputs{Inputs: json.RawMessage(`{"a":1e3}`)}, "inputs.a is the number 1e3"},
 		"minus zero":    {Inputs{Inputs: json.RawMessage(`[-0]`)}, "inputs[0] is the number -0"},
 		"not JSON":      {Inputs{Inputs: json.RawMessage(`{`)}, "hash inputs:"},

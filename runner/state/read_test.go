@@ -153,6 +153,10 @@ func TestReadRefuses(t *testing.T) {
 		"version text":    {[][]byte{gz([]byte(`{"version":"4"}`))}, "a state has no string there"},
 		"version 4.0":     {[][]byte{gz([]byte(`{"version":4.0}`))}, "a state has no number 4.0 there"},
 		"negative serial": {[][]byte{gz([]byte(`{"version":4,"serial":-1}`))}, "a state has no number -1 there"},
+		"lineage 5":       {[][]byte{gz([]byte(`{"version":4,"lineage":5}`))}, "a state has no number there"},
+		"tool version 5":  {[][]byte{gz([]byte(`{"version":4,"terraform_version":5}`))}, "a state has no number there"},
+		"outputs nul":     {[][]byte{gz([]byte(`{"version":4,"outputs":nul}`))}, `unexpected '}'`},
+		"resources nul":   {[][]byte{gz([]byte(`{"version":4,"resources":nul}`))}, `unexpected '}'`},
 		"outputs a list":  {[][]byte{gz([]byte(`{"version":4,"outputs":[]}`))}, `unexpected '['`},
 		"output a number": {[][]byte{gz([]byte(`{"version":4,"outputs":{"a":1}}`))}, `unexpected '1'`},
 		"resources a map": {[][]byte{gz([]byte(`{"version":4,"resources":{}}`))}, `unexpected '{'`},
@@ -245,7 +249,7 @@ func TestReadManyAndBigOutputs(t *testing.T) {
 }
 
 func TestReadNulls(t *testing.T) {
-	doc := `{"version":4,"terraform_version":null,"serial":null,"lineage":null,"outputs":{"a":null,"b":{"value":null,"sensitive":null}},"resources":[null,{"mode":null}]}`
+	doc := `{"version":4,"terraform_version":null,"serial":null,"lineage":null,"outputs":{"a":null,"b":{"value":null,"sensitive":null,"what is new":[{}]}},"resources":[null,{"mode":null}]}`
 	got, err := ReadJSON(strings.NewReader(doc))
 	if err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ func check(t *testing.T, doc []byte) {
 // Each text is read as the value of a key that is skipped.
 func TestGrammar(t *testing.T) {
 	for _, value := range []string{
-		`0`, `-0`, `12`, `-1.50`, `1e5`, `1E+5`, `1.0e-10`, `"a"`, `""`, `"\"\\\/\b\f\n\r\t\u00e9\uD83D"`, `true`, `false`, `null`,
+		`0`, `-0`, `12`, `-1.50`, `1e5`, `1E+5`, `1.0e-10`, `"a"`, `""`, `"\"\\\/\b\f\n\r\t\u00e9\uD83D\uaAfF"`, `true`, `false`, `null`,
 		`[]`, `{}`, `[[],{},[{}]]`, ` [ 1 , "a" , { "b" : [ ] } ] `, "\t{\r\n\"a\":\n1}\n", `{"a":{"b":{"c":[[[1]]]}}}`, "\"\x7f\u0080\"",
 		`"` + strings.Repeat("x", 300) + `\n"`, `[` + strings.Repeat(`1,`, 300) + `1]`, strings.Repeat("[", 200) + strings.Repeat("]", 200),
 		strings.Repeat(`[{"a":`, 100) + "1" + strings.Repeat("}]", 100),
@@ -208,8 +208,8 @@ func TestEscapedKeys(t *testing.T) {
 
 // The last of two keys counts, and nothing of the first is left.
 func TestRepeatedKeys(t *testing.T) {
-	got, err := ReadJSON(strings.NewReader(`{"version":3,"serial":1,"lineage":"a","outputs":{"a":{}},"resources":[{"mode":"managed"}],
-		"version":4,"serial":null,"lineage":null,"outputs":{"b":{"value":1,"sensitive":true,"value":2,"sensitive":null}},"resources":[{"mode":"managed","mode":"data"}]}`))
+	got, err := ReadJSON(strings.NewReader(`{"version":3,"serial":1,"lineage":"a","terraform_version":"1","outputs":{"a":{}},"resources":[{"mode":"managed"}],
+		"version":4,"serial":null,"lineage":null,"terraform_version":null,"outputs":{"b":{"value":1,"sensitive":true,"value":2,"sensitive":null}},"resources":[{"mode":"managed","mode":"data"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
