@@ -60,7 +60,11 @@ func TestForbidden(t *testing.T) {
 					k.hold(t, staleID, "runner@gone")
 					defer k.release(t, staleID)
 				}
-				o := f.must(t, result.ExitFailed, "apply", row.flags...)
+				// What is taken for a lock that is held is waited for, but not for long.
+				o := f.run(t, "apply", append([]string{"--lock-timeout", "5"}, row.flags...)...)
+				if o.code != result.ExitFailed || o.result == nil || o.result.Error == nil {
+					t.Fatalf("exit %d, want %d\n%s", o.code, result.ExitFailed, o)
+				}
 				e := o.result.Error
 				if e.Kind != result.KindStep || e.Reason != result.ReasonRBAC || e.Step != row.step {
 					t.Errorf("error = %+v, want rbac in %s\n%s", e, row.step, o)

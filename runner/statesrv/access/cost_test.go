@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,6 +58,32 @@ func TestUnknownUsersCostTheSame(t *testing.T) {
 		}
 		if got := h.count.Load(); got != int64(i+1) {
 			t.Errorf("%q: %d hashes were calculated, want %d", name, got, i+1)
+		}
+	}
+}
+
+// Each user's hash of a file is a decoy; a password that is too long costs none.
+func TestHashesOfAFile(t *testing.T) {
+	if u := usersOf(t, "ann:"+bcryptOf(t, "one"), "cert:-", "bob:"+bcryptOf(t, "two")); len(u.hashes) != 2 || u.decoy("nobody") == nil {
+		t.Errorf("%d hashes, decoy %v, want those of two users", len(u.hashes), u.decoy("nobody"))
+	}
+	h := newSlow("right")
+	close(h.release)
+	a := New(Options{Users: fixed(withHash(t, h))})
+	_, err := a.Authenticate(basic("ann", strings.Repeat("x", maxPassword+1)))
+	if !errors.Is(err, statesrv.ErrBadCredentials) || h.count.Load() != 0 {
+		t.Errorf("got %v after %d hashes", err, h.count.Load())
+	}
+}
+
+// Whoever was checked has left the queue.
+func TestTheQueueIsLeft(t *testing.T) {
+	h := newSlow("right")
+	close(h.release)
+	a := New(Options{Users: fixed(withHash(t, h))})
+	for range hashWaiters + hashSlots + 1 {
+		if _, err := a.Authenticate(basic("ann", "wrong")); !errors.Is(err, statesrv.ErrBadCredentials) {
+			t.Fatalf("got %v after %d hashes", err, h.count.Load())
 		}
 	}
 }

@@ -81,6 +81,29 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// What is new, or wrong, is told once.
+func TestReload(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	write(t, path, "ann:-\n")
+	l, err := LoadUsers(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text    string
+		changed bool
+		bad     bool
+	}{
+		{"ann:-\n", false, false}, {"bob:-\n", true, false}, {"bob:-\n", false, false},
+		{"bob\n", false, true}, {"bob\n", false, false}, {"ann:-\n", true, false},
+	} {
+		write(t, path, step.text)
+		if changed, err := l.Reload(); changed != step.changed || (err != nil) != step.bad {
+			t.Errorf("%q: changed %v, error %v; want %v, %v", step.text, changed, err, step.changed, step.bad)
+		}
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "bad"), "x")
@@ -90,6 +113,13 @@ func TestLoadRefuses(t *testing.T) {
 	ca := authority(t)
 	cert, key := ca.pair(t, dir, "server", pki.Serving("server"))
 	bad := filepath.Join(dir, "bad")
+	alone, err := LoadTLS(cert, key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := alone.Get(); c.ClientAuth != tls.NoClientCert || c.MinVersion != tls.VersionTLS12 {
+		t.Errorf("without an authority it asks clients for a certificate (%v), or speaks %#x", c.ClientAuth, c.MinVersion)
+	}
 	for _, paths := range [][3]string{{bad, key, ""}, {cert, bad, ""}, {cert, key, bad}, {cert, cert, ""}} {
 		_, err := LoadTLS(paths[0], paths[1], paths[2])
 		if err == nil || paths[2] == bad && !strings.Contains(err.Error(), bad) {

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -8,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/captf/captf-runner/runner/statesrv"
 )
 
 func bcryptOf(t *testing.T, password string) string {
@@ -53,6 +57,7 @@ func basic(name, password string) *http.Request {
 func TestPasswords(t *testing.T) {
 	a := New(Options{Users: fixed(usersOf(t,
 		"# who may use the server", "", "ann:"+bcryptOf(t, "one"), "  bob:"+argonOf(t, "two")+"  ", "cert:-",
+		"kim:"+strings.Replace(bcryptOf(t, "four"), "$2a$", "$2b$", 1),
 		// The C library's crypt(3) made this one.
 		"eve:$2y$04$abcdefghijklmnopqrstuuTQOLWRilZE3.iskJhZKSRHBfwfeCS82"))})
 	for _, c := range []struct {
@@ -61,6 +66,7 @@ func TestPasswords(t *testing.T) {
 	}{
 		{"ann", "one", true}, {"ann", "one", true}, {"ann", "two", false}, {"ann", "", false}, {"ann", "one ", false},
 		{"bob", "two", true}, {"bob", "one", false}, {"Bob", "two", false},
+		{"kim", "four", true}, {"kim", "one", false},
 		{"eve", "three", true}, {"eve", "one", false},
 		{"cert", "", false}, {"cert", "-", false}, {"nobody", "one", false}, {"", "one", false},
 		{"ann", strings.Repeat("x", maxPassword+1), false},
@@ -74,7 +80,7 @@ func TestPasswords(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	h := bcryptOf(t, "p")
-	users := usersOf(t, "all:"+h, "all2:"+h+":", "team:"+h+":team-a/*,shared", "reader:"+h+":*:read-only", "mid:"+h+":*/prod/*x")
+	users := usersOf(t, "all:"+h, "all2:"+h+":", "team:"+h+":team-a/*,shared", "reader:"+h+":*:read-only", "mid:"+h+":*/prod/*x", "part:"+h+":*prod*")
 	for _, c := range []struct {
 		user, state string
 		read, write bool
@@ -83,11 +89,32 @@ func TestRights(t *testing.T) {
 		{"team", "team-a/x", true, true}, {"team", "team-a/x/y", true, true}, {"team", "team-a", false, false},
 		{"team", "shared", true, true}, {"team", "shared2", false, false}, {"team", "x/team-a/y", false, false},
 		{"reader", "any", true, false},
+		{"part", "prod/x", true, true}, {"part", "a-prod", true, true}, {"part", "pro/d", false, false},
 		{"mid", "a/prod/x", true, true}, {"mid", "a/prod/b/x", true, true}, {"mid", "a/prod/b", false, false}, {"mid", "prod/x", false, false},
 	} {
 		who := users.byName[c.user].identity()
 		if read, write := who.May(c.state, false), who.May(c.state, true); read != c.read || write != c.write {
 			t.Errorf("%s on %s: read %v, write %v; want %v, %v", c.user, c.state, read, write, c.read, c.write)
+		}
+	}
+}
+
+func TestNoCredentials(t *testing.T) {
+	a := New(Options{Users: fixed(usersOf(t, "ann:"+bcryptOf(t, "one")))})
+	if _, err := a.Authenticate(httptest.NewRequest("GET", "/", nil)); !errors.Is(err, statesrv.ErrNoCredentials) {
+		t.Errorf("got %v, want that there are none", err)
+	}
+}
+
+func TestCheckUserName(t *testing.T) {
+	for _, name := range []string{"a", "Ann.O'Neil@example.test", "ä", strings.Repeat("a", 256)} {
+		if err := CheckUserName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"", "#a", "a:b", "a b", "a\tb", "a\x00b", "a\u202eb", strings.Repeat("a", 257)} {
+		if err := CheckUserName(name); err == nil {
+			t.Errorf("%q is the name of a user", name)
 		}
 	}
 }
@@ -104,6 +131,9 @@ func TestBadUsersFiles(t *testing.T) {
 	good := bcryptOf(t, "p")
 	costly := strings.Replace(good, "$04$", "$31$", 1)
 	argon := argonOf(t, "p")
+	b64 := func(n int) string { return base64.RawStdEncoding.EncodeToString(make([]byte, n)) }
+	salt, sum := b64(8), b64(16)
+	usersOf(t, "ann:$argon2id$v=19$m=8,t=1,p=1$"+salt+"$"+sum, "bob:$argon2id$v=19$m=1048576,t=32,p=1$"+b64(128)+"$"+b64(128)) // the limits
 	for line, want := range map[string]string{
 		"ann":                     "want NAME:HASH",
 		":" + good:                "user name",
@@ -121,6 +151,18 @@ func TestBadUsersFiles(t *testing.T) {
 		"ann:" + strings.Replace(argon, "m=19456", "m=9999999", 1): "too much",
 		"ann:" + strings.Replace(argon, "v=19", "v=16", 1):         "version",
 		"ann:" + argon[:len(argon)-44]:                             "damaged|too little",
+		"ann:" + good + "x":                                        "damaged",
+		"ann:" + strings.Replace(argon, "m=19456", "m=x", 1):       "damaged",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$!$" + sum:                 "damaged",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$!":           "damaged",
+		"ann:$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + sum:      "too little",
+		"ann:$argon2id$v=19$m=7,t=1,p=1$" + salt + "$" + sum:       "too little",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + salt[1:] + "$" + sum:  "damaged|too little",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + b64(7) + "$" + sum:    "too little",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + b64(15):  "too little",
+		"ann:$argon2id$v=19$m=64,t=33,p=1$" + salt + "$" + sum:     "too much",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + b64(129) + "$" + sum:  "too much",
+		"ann:$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + b64(129): "too much",
 	} {
 		_, err := ParseUsers([]byte("# first\n" + line + "\n"))
 		if err == nil || !strings.HasPrefix(err.Error(), "line 2: ") || !containsAny(err.Error(), want) {
