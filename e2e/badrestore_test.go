@@ -57,6 +57,8 @@ func TestBadRestore(t *testing.T) {
 		b.op = "restore"
 		return b
 	}
+	noResources := restore("no resources", "1", [][]byte{state}, "without a managed resource", "the backup had 5")
+	noResources.flags = more("--restore-chunks", "1", "--restore-resources", "5")
 	testBad(t,
 		usage("no chunk", "0"),
 		usage("too many chunks", "33"),
@@ -70,6 +72,8 @@ func TestBadRestore(t *testing.T) {
 		restore("gzip bomb", "1", [][]byte{bomb}, "larger than 64 MiB"),
 		restore("no JSON", "1", [][]byte{zipped(t, []byte("hunter2"))}, "no state"),
 		restore("another document", "1", [][]byte{zipped(t, []byte(`{"version":3}`))}, "no state", "version 4"),
+		restore("no lineage", "1", [][]byte{zipped(t, []byte(`{"version":4}`))}, "without a lineage", "restore another backup"),
+		noResources,
 		restore("an array", "1", [][]byte{zipped(t, []byte(`[]`))}, "no state"),
 	)
 }

@@ -26,8 +26,14 @@ const maxState = 64 << 20
 // prepareRestore puts the backup together, and finds what is wrong with it before anything runs.
 func (r *run) prepareRestore() error {
 	state, err := readRestore(filepath.Join(r.opts.Config, "restore"), r.opts.RestoreChunks)
-	if err != nil || r.opts.DryRun {
-		return err
+	if err == nil {
+		err = checkState(state, r.opts.RestoreResources)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: restore another backup", err)
+	}
+	if r.opts.DryRun {
+		return nil
 	}
 	if err := os.WriteFile(restoreFile(r.work), state, 0o600); err != nil {
 		return workdirError(err)
@@ -47,6 +53,7 @@ func (r *run) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// What OpenTofu encrypted shows its resources only now.
 	if managed := managedResources(listed.output.Text()); managed == 0 && r.opts.RestoreResources != 0 {
 		return &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: "state-list",
 			err: fmt.Errorf("the restored state has no managed resource, but the backup had %d: restore another backup", r.opts.RestoreResources)}
@@ -73,7 +80,7 @@ var inModule = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(module\.[^.\[]+(\[("([^"\\]|\\.)*"|\d+)\])?\.)+`)
 })
 
-// readRestore joins the chunks of a backup and checks that they are a state, before anything runs.
+// readRestore joins the chunks of a backup.
 func readRestore(dir string, chunks int) ([]byte, error) {
 	var compressed bytes.Buffer
 	for i := range chunks {
@@ -83,14 +90,7 @@ func readRestore(dir string, chunks int) ([]byte, error) {
 		}
 		compressed.Write(data)
 	}
-	state, err := gunzip(&compressed)
-	if err == nil {
-		err = checkState(state)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: restore another backup", err)
-	}
-	return state, nil
+	return gunzip(&compressed)
 }
 
 // gunzip reads the first member only: what follows it is a chunk left behind by a longer state.
@@ -110,13 +110,33 @@ func gunzip(compressed io.Reader) ([]byte, error) {
 	return state, nil
 }
 
-func checkState(state []byte) error {
+// checkState refuses what no backend ever had, before it is pushed over the true state: such a state has a lineage, and
+// the resources of the backup. What OpenTofu encrypted does not show them.
+func checkState(state []byte, resources int) error {
 	var doc struct {
-		Version   int             `json:"version"`
+		Version   int
+		Lineage   string
 		Encrypted json.RawMessage `json:"encrypted_data"`
+		Resources []struct {
+			Mode      string
+			Instances []struct{}
+		}
 	}
-	if json.Unmarshal(state, &doc) != nil || doc.Version != 4 && doc.Encrypted == nil {
+	switch err := json.Unmarshal(state, &doc); {
+	case err == nil && doc.Encrypted != nil:
+		return nil
+	case err != nil || doc.Version != 4:
 		return errors.New("chunks hold no state of version 4")
+	case doc.Lineage == "":
+		return errors.New("chunks hold a state without a lineage, which no backend ever had")
+	}
+	for _, r := range doc.Resources {
+		if r.Mode == "managed" && len(r.Instances) > 0 {
+			return nil
+		}
+	}
+	if resources > 0 {
+		return fmt.Errorf("chunks hold a state without a managed resource, but the backup had %d", resources)
 	}
 	return nil
 }
