@@ -186,6 +186,29 @@ func TestLocalRunnerKilled(t *testing.T) {
 	})
 }
 
+// TestProviderLeftBehind kills a local run and its runtime, but not the provider, which would never end: the next run
+// ends it, and goes on.
+func TestProviderLeftBehind(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		t.Parallel()
+		f := newFixture(t, runtime, backends["local"])
+		l := f.startMaking(t)
+		child := l.child(t, "apply")
+		l.signal(t, syscall.SIGSTOP) // or it would end what the child leaves
+		_ = syscall.Kill(child.pid, syscall.SIGKILL)
+		l.signal(t, syscall.SIGKILL)
+		<-l.ended
+
+		f.slow(t, "0s", false)
+		o := f.resultOf(t, f.run(t, "apply", defaultResult, "--lock-timeout", "60"))
+		if o.code != 0 || !strings.Contains(o.stderr, "killed a provider whose runtime was killed") {
+			t.Errorf("exit %d, or it does not tell of the provider\n%s", o.code, o)
+		}
+		f.wantState(t, both...)
+	})
+}
+
 // mustTakeOver applies after a local run was killed: its lock is released and its state pushed, before anything is made.
 func (f *fixture) mustTakeOver(t *testing.T) outcome {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,6 +146,9 @@ func (r *run) awaitOrphans(ctx context.Context, w *workspace, err error) error {
 	r.log.Warn("waiting for a process of an earlier run", "error", err, "for at most", r.budget.left().Round(time.Second))
 	for errors.Is(err, errOrphans) && r.budget.left() > 0 {
 		start := time.Now()
+		for _, plugin := range runtime.EndPlugins(w.inUseFile()) {
+			r.log.Warn("killed a provider whose runtime was killed: what it was doing is in no state", "name", plugin.Name, "pid", plugin.PID)
+		}
 		if !r.sleep(ctx, 100*time.Millisecond) {
 			return interrupted(r.stop, stepInit, "waiting for a process of an earlier run")
 		}
@@ -153,9 +157,22 @@ func (r *run) awaitOrphans(ctx context.Context, w *workspace, err error) error {
 	}
 	if errors.Is(err, errOrphans) {
 		return &failure{kind: result.KindStep, reason: result.ReasonLocked, step: stepInit,
-			err: fmt.Errorf("%w, after %s of --lock-timeout: try again when it has ended", err, r.budget.total)}
+			err: fmt.Errorf("%w, after %s of --lock-timeout: try again when it has ended%s", err, r.budget.total, orKill(w.inUseFile()))}
 	}
 	return err
+}
+
+// orKill is the way out of processes that do not end.
+func orKill(inUse string) string {
+	var names, pids string
+	for _, h := range runtime.HoldersOf(inUse) {
+		names += " " + h.Name
+		pids += " " + strconv.Itoa(h.PID)
+	}
+	if pids == "" {
+		return ""
+	}
+	return fmt.Sprintf(", or end it (%s) by `kill%s`", strings.TrimSpace(names), pids)
 }
 
 // prepareBackend ties the root to its backend.

@@ -41,6 +41,11 @@ var errInUse = errors.New("another run is working in it: give each run a --workd
 // errOrphans says that the runner which worked in the directory is dead, and a process that it started is not.
 var errOrphans = errors.New("a process of an earlier run, whose runner was killed, still works in it")
 
+// inUseFile carries the lock that a runner's children have, too.
+const inUseFile = ".in-use"
+
+func (w workspace) inUseFile() string { return filepath.Join(w.dir, inUseFile) }
+
 // claim takes the directory for this run alone: the next one starts by emptying it. There are two locks: one that the
 // runner has alone, and one that its children inherit, so that it is held until the last of them has ended.
 func (w *workspace) claim() (err error) {
@@ -50,7 +55,7 @@ func (w *workspace) claim() (err error) {
 	if w.running, err = w.flock(runningFile, errInUse); err != nil {
 		return err
 	}
-	if w.inUse, err = w.flock(".in-use", errOrphans); err != nil {
+	if w.inUse, err = w.flock(inUseFile, errOrphans); err != nil {
 		w.release()
 	}
 	return err

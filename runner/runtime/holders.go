@@ -1,0 +1,83 @@
+package runtime
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Holder is a process that has a file open, which it got from the runner that started it, see [Process].
+type Holder struct {
+	PID  int
+	Name string // of its executable
+
+	parent int
+	plugin bool
+}
+
+// HoldersOf finds the processes that have the file open: those of this user, in this PID namespace, without this one.
+func HoldersOf(file string) []Holder {
+	var all []Holder
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // a process that may not be looked at is not found
+	seen := map[int]bool{os.Getpid(): true}
+	for _, link := range links {
+		pid, err := strconv.Atoi(strings.Split(link, "/")[2])
+		if err != nil || seen[pid] {
+			continue
+		}
+		if target, err := os.Readlink(link); err == nil && target == file {
+			seen[pid] = true
+			all = append(all, newHolder(pid))
+		}
+	}
+	return all
+}
+
+// pluginCookie is in the environment of a provider, by which it knows that a runtime has started it.
+const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE="
+
+func newHolder(pid int) Holder {
+	dir := "/proc/" + strconv.Itoa(pid)
+	name, _ := os.ReadFile(dir + "/comm")
+	environ, _ := os.ReadFile(dir + "/environ")
+	return Holder{
+		PID: pid, Name: string(bytes.TrimSpace(name)), parent: parentOf(pid),
+		plugin: bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+pluginCookie)),
+	}
+}
+
+// EndPlugins kills the providers among the holders of a file that no runtime has any more, and returns them. They
+// would never end by themselves, and what they do is answered to nobody.
+func EndPlugins(file string) []Holder {
+	holders := HoldersOf(file)
+	alive := map[int]bool{}
+	for _, h := range holders {
+		alive[h.PID] = true
+	}
+	var ended []Holder
+	for _, h := range holders {
+		if h.plugin && !alive[h.parent] && h.kill(file) {
+			ended = append(ended, h)
+		}
+	}
+	return ended
+}
+
+// kill ends the process, unless its PID has become that of another meanwhile.
+func (h Holder) kill(file string) bool {
+	fd, err := unix.PidfdOpen(h.PID, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	for _, now := range HoldersOf(file) {
+		if now == h {
+			return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+		}
+	}
+	return false
+}
