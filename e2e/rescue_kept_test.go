@@ -3,8 +3,10 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,19 +51,62 @@ func TestKeptFirstStateOverwritesNothing(t *testing.T) {
 	}
 }
 
+// after1000 matches a state that was made from one with the serial 1000.
+var after1000 = regexp.MustCompile(`"serial": ?100\d,`)
+
+// TestKeptStateOfAnotherPlace gives the working directory in which a state could not be saved to a run on another state:
+// that run is refused, twice, and the state goes where it belongs when its own run comes back.
+func TestKeptStateOfAnotherPlace(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"http", "kubernetes"} {
+		t.Run(kind, func(t *testing.T) {
+			eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+				f := newFixture(t, runtime, backends[kind])
+				f.must(t, 0, "apply")
+				f.leaveErrored(t, with(t, f.backend.state(t), map[string]any{
+					"serial": 1000, "outputs": map[string]any{"unsaved": map[string]any{"value": "it", "type": "string"}},
+				}))
+
+				home, env := f.backend, f.env
+				f.backend = backends[kind](t, f)
+				for range 2 {
+					if o := f.must(t, 2, "apply"); !strings.Contains(lastLine(o.stderr), f.keptStates(t)[0]) {
+						t.Errorf("the last line does not name the state\n%s", o)
+					}
+				}
+				if got := f.backend.state(t); bytes.Contains(got, []byte("probe_file")) {
+					t.Errorf("the other place has got the state\n%s", got)
+				}
+
+				f.backend, f.env = home, env
+				o := f.must(t, 0, "apply")
+				if kept := f.keptStates(t); len(kept) > 0 || !after1000.Match(f.backend.state(t)) {
+					t.Errorf("the state was not pushed, or is still there: %q\n%s\n%s", kept, f.backend.state(t), o)
+				}
+			})
+		})
+	}
+}
+
 // firstOf makes of a state what a first apply that made nothing leaves.
 func firstOf(t *testing.T, state []byte) []byte {
+	t.Helper()
+	return with(t, state, map[string]any{"lineage": "", "serial": 0, "resources": []any{}})
+}
+
+// with changes top-level fields of a state.
+func with(t *testing.T, state []byte, changed map[string]any) []byte {
 	t.Helper()
 	var fields map[string]any
 	if err := json.Unmarshal(state, &fields); err != nil {
 		t.Fatal(err)
 	}
-	fields["lineage"], fields["serial"], fields["resources"] = "", 0, []any{}
-	first, err := json.Marshal(fields)
+	maps.Copy(fields, changed)
+	state, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return first
+	return state
 }
 
 // leaveErrored leaves what a killed runtime has written of the state that it could not save.

@@ -2,10 +2,7 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -66,15 +63,11 @@ func (r *run) checkBackend() error {
 	if len(r.module.Broken) == 0 {
 		return nil
 	}
-	var configured struct {
-		Backend struct{ Type string }
+	var kind string
+	if configured := readPlace(r.work.configured()); configured != nil {
+		kind = configured.Backend.Type
 	}
-	data, err := os.ReadFile(filepath.Join(r.work.dataDir(), "terraform.tfstate"))
-	if err == nil {
-		err = json.Unmarshal(data, &configured)
-	}
-	kind := configured.Backend.Type
-	if err == nil && kind != "" && (r.backend.kind == "" || kind == r.backend.kind) {
+	if kind != "" && (r.backend.kind == "" || kind == r.backend.kind) {
 		return nil
 	}
 	return usagef("root: %s is larger than 1 MiB or nested too deep to be read, and init configured backend %q, not %q: the state would go elsewhere; declare the backend in a file of its own",

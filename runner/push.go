@@ -159,6 +159,9 @@ func (r *run) pushKept(ctx context.Context) error {
 		return err
 	}
 	for _, path := range kept {
+		if err := r.checkPlace(path); err != nil {
+			return err
+		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return workdirError(err)
@@ -176,6 +179,7 @@ func (r *run) pushKept(ctx context.Context) error {
 			if err := os.Remove(path); err != nil {
 				return workdirError(err)
 			}
+			_ = os.Remove(placeNote(path))
 			r.forgetInherited(path == inherited)
 		case errors.Is(err, errRefused):
 			r.forgetInherited(path == inherited)

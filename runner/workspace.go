@@ -239,5 +239,5 @@ func (w workspace) keepErrored(log *slog.Logger) error {
 		}
 		log.Warn("an earlier run could not save its state", "kept", kept)
 	}
-	return nil
+	return w.notePlaces()
 }
