@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,30 +21,31 @@ type Holder struct {
 // HoldersOf finds the processes that have the file open: those of this user, in this PID namespace, without this one.
 func HoldersOf(file string) []Holder {
 	var all []Holder
-	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // a process that may not be looked at is not found
-	seen := map[int]bool{os.Getpid(): true}
-	for _, link := range links {
-		pid, err := strconv.Atoi(strings.Split(link, "/")[2])
-		if err != nil || seen[pid] {
-			continue
-		}
-		if target, err := os.Readlink(link); err == nil && target == file {
-			seen[pid] = true
+	for _, pid := range processes() {
+		if pid != os.Getpid() && hasOpen(pid, file) {
 			all = append(all, newHolder(pid))
 		}
 	}
 	return all
 }
 
+// hasOpen is false for a process that may not be looked at.
+func hasOpen(pid int, file string) bool {
+	links, _ := filepath.Glob(procFile(pid, "fd/*"))
+	return slices.ContainsFunc(links, func(link string) bool {
+		target, err := os.Readlink(link)
+		return err == nil && target == file
+	})
+}
+
 // pluginCookie is in the environment of a provider, by which it knows that a runtime has started it.
 const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE="
 
 func newHolder(pid int) Holder {
-	dir := "/proc/" + strconv.Itoa(pid)
-	name, _ := os.ReadFile(dir + "/comm")
-	environ, _ := os.ReadFile(dir + "/environ")
+	name, _ := os.ReadFile(procFile(pid, "comm"))
+	environ, _ := os.ReadFile(procFile(pid, "environ"))
 	return Holder{
-		PID: pid, Name: string(bytes.TrimSpace(name)), parent: parentOf(pid),
+		PID: pid, Name: string(bytes.TrimSpace(name)), parent: statOf(pid).parent,
 		plugin: bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+pluginCookie)),
 	}
 }
