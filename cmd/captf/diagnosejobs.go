@@ -20,24 +20,11 @@ func (s observed) ofJobs() []finding {
 		switch {
 		case !r.Finished:
 			all = append(all, s.running(r))
-		case i == len(s.runs)-1, s.unsaved(i):
+		case i == len(s.runs)-1, launch.Unsaved(s.runs, i):
 			all = append(all, s.ended(r))
 		}
 	}
 	return all
-}
-
-// unsaved reports whether the state of a run is still not where it belongs: no restore came after it.
-func (s observed) unsaved(i int) bool {
-	if o := s.runs[i].Outcome; o == nil || o.Verdict != launch.StateUnsaved {
-		return false
-	}
-	for _, later := range s.runs[i+1:] {
-		if later.Op == naming.Restore && later.Outcome != nil && later.Outcome.Verdict == launch.Succeeded {
-			return false
-		}
-	}
-	return true
 }
 
 // running tells of a Job that has not finished.
@@ -105,7 +92,7 @@ func (s observed) interrupted(r launch.Run, o launch.Outcome, text string) findi
 	next := s.outcome(r)
 	if o.Result == nil && o.Untouched {
 		text += "; it had not begun"
-		next = fmt.Sprintf("kubectl get events -n %s --sort-by=.lastTimestamp | grep %s", s.object.Namespace, r.Name)
+		next = fmt.Sprintf("%s get events -n %s --sort-by=.lastTimestamp | grep %s", s.kubectl, s.object.Namespace, r.Name)
 	}
 	if r.Owner.UID != "" {
 		return finding{Level: note, Text: text + "; it is tried again", Next: next}

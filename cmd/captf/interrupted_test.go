@@ -15,8 +15,8 @@ import (
 
 // Only a controller tries an interrupted Job again. Its pod is mostly gone, so its log is not what to look at.
 func TestInterruptedJob(t *testing.T) {
-	s := observed{programs: programs{captf: "captf"}, object: naming.Object{Kind: naming.Machine, Namespace: "n", Name: "worker-0"}}
-	const launchIt, attach, events = "captf launch apply tm/worker-0 -n n --image IMAGE -f ROOT", "captf launch attach -n n the-job", "kubectl get events -n n"
+	s := observed{programs: programs{captf: "captf", kubectl: "kubectl --context=c"}, object: naming.Object{Kind: naming.Machine, Namespace: "n", Name: "worker-0"}}
+	const launchIt, attach, events = "captf launch apply tm/worker-0 -n n --image IMAGE -f ROOT", "captf launch attach -n n the-job", "kubectl --context=c get events -n n"
 	res := &result.Result{Version: result.Version, Op: "apply"}
 	for name, tt := range map[string]struct {
 		op         naming.Op

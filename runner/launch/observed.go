@@ -106,20 +106,25 @@ func Applied(runs []Run) bool {
 	return false
 }
 
-// unsaved is the newest run whose state is not where it belongs, unless a restore came after it. A later state with a
-// higher serial says nothing: it may have been made without what that run did.
+// unsaved is the newest run whose state is not where it belongs.
 func (o Observed) unsaved() *Run {
-	for _, r := range slices.Backward(o.Runs[o.lastRestore()+1:]) {
-		if r.verdict() == StateUnsaved {
-			return &r
+	for i := range slices.Backward(o.Runs) {
+		if Unsaved(o.Runs, i) {
+			return &o.Runs[i]
 		}
 	}
 	return nil
 }
 
+// Unsaved reports whether the state of one of these runs, oldest first, is still not where it belongs: no restore came
+// after it. A later state with a higher serial says nothing: it may have been made without what that run did.
+func Unsaved(runs []Run, i int) bool {
+	return runs[i].verdict() == StateUnsaved && i > lastRestore(runs)
+}
+
 // lastRestore is the index of the newest restore that succeeded, -1 when there is none.
-func (o Observed) lastRestore() int {
-	for i, r := range slices.Backward(o.Runs) {
+func lastRestore(runs []Run) int {
+	for i, r := range slices.Backward(runs) {
 		if r.Op == naming.Restore && r.verdict() == Succeeded {
 			return i
 		}
@@ -131,11 +136,10 @@ func (o Observed) lastRestore() int {
 // state is not saved, and the restore that saved it.
 func (o Observed) prunable(keep int) []Run {
 	var old []Run
-	restored, count := o.lastRestore(), map[naming.Op]int{}
+	restored, count := lastRestore(o.Runs), map[naming.Op]int{}
 	for i, r := range slices.Backward(o.Runs) {
 		count[r.Op]++
-		unsaved := r.verdict() == StateUnsaved && i > restored
-		if r.Booked && count[r.Op] > keep && !unsaved && i != restored {
+		if r.Booked && count[r.Op] > keep && !Unsaved(o.Runs, i) && i != restored {
 			old = append(old, r)
 		}
 	}
