@@ -3,8 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -23,8 +25,13 @@ const maxFile = 1 << 20
 // files are the root's, and the names of those that are variable files.
 func (o *options) files() (files map[string][]byte, varFiles []string, err error) {
 	files = map[string][]byte{}
+	var variables []string
 	for i, path := range o.varFiles {
 		content, err := readFile(path)
+		var names []string
+		if err == nil {
+			names, err = variableNames(path, content)
+		}
 		if err != nil {
 			return nil, nil, usagef("--var-file: %w", err)
 		}
@@ -32,17 +39,13 @@ func (o *options) files() (files map[string][]byte, varFiles []string, err error
 		if strings.HasSuffix(path, ".json") {
 			name += ".json"
 		}
-		if _, err := variableNames(path, content); err != nil {
-			return nil, nil, usagef("--var-file: %w", err)
-		}
 		files[name] = content
-		varFiles = append(varFiles, name)
+		varFiles, variables = append(varFiles, name), append(variables, names...)
 	}
 	if o.dir != "" {
 		return files, varFiles, addRoot(files, o.dir)
 	}
-	root, err := o.callingRoot(files, varFiles)
-	files["main.tf.json"] = root
+	files["main.tf.json"], err = o.callingRoot(variables)
 	return files, varFiles, err
 }
 
@@ -87,24 +90,17 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// callingRoot is a root that calls the module in the image with the variables of the variable files, which files has by
-// the names in varFiles. The outputs that were not named are kept as one sensitive value: only the image knows what they
-// are called.
-func (o *options) callingRoot(files map[string][]byte, varFiles []string) ([]byte, error) {
+// callingRoot is a root that calls the module in the image with variables of these names. The outputs that were not named
+// are kept as one sensitive value: only the image knows what they are called.
+func (o *options) callingRoot(names []string) ([]byte, error) {
 	call := map[string]any{"source": o.module}
 	if o.module == "" {
 		call["source"] = imageModule
 	}
 	variables := map[string]any{}
-	for i, name := range varFiles {
-		names, err := variableNames(o.varFiles[i], files[name])
-		if err != nil {
-			return nil, usagef("--var-file: %w", err)
-		}
-		for _, v := range names {
-			variables[v] = map[string]any{}
-			call[v] = "${var." + v + "}"
-		}
+	for _, v := range names {
+		variables[v] = map[string]any{}
+		call[v] = "${var." + v + "}"
 	}
 	root := map[string]any{
 		"terraform": map[string]any{"backend": map[string]any{"kubernetes": map[string]any{}}},
@@ -131,11 +127,7 @@ func variableNames(path string, content []byte) ([]string, error) {
 		if err := json.Unmarshal(content, &doc); err != nil {
 			return nil, fmt.Errorf("%s is not a JSON object: %w", path, err)
 		}
-		var names []string
-		for n := range doc {
-			names = append(names, n)
-		}
-		return names, nil
+		return slices.Collect(maps.Keys(doc)), nil
 	}
 	file, diags := hclsyntax.ParseConfig(content, path, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -145,9 +137,5 @@ func variableNames(path string, content []byte) ([]string, error) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	var names []string
-	for n := range attributes {
-		names = append(names, n)
-	}
-	return names, nil
+	return slices.Collect(maps.Keys(attributes)), nil
 }
