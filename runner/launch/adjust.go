@@ -59,12 +59,12 @@ func fixed(job *batchv1.Job) []part {
 	}
 	var runner corev1.Container
 	for _, c := range pod.Containers {
-		if c.Name == runnerContainer {
+		if c.Name == RunnerContainer {
 			runner = c
 		}
 	}
 	return append(parts,
-		part{"command or arguments of container " + runnerContainer, [][]string{runner.Command, runner.Args}},
-		part{"the termination message of container " + runnerContainer, []any{runner.TerminationMessagePath, runner.TerminationMessagePolicy}},
+		part{"command or arguments of container " + RunnerContainer, [][]string{runner.Command, runner.Args}},
+		part{"the termination message of container " + RunnerContainer, []any{runner.TerminationMessagePath, runner.TerminationMessagePolicy}},
 	)
 }

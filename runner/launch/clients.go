@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/captf/captf-runner/runner/lease"
+	"github.com/captf/captf-runner/runner/state/backup"
 )
 
 // Clients read and write the objects of one namespace, live: a cache behind one of them breaks every promise. The
@@ -57,12 +58,8 @@ type Pods interface {
 
 // Secrets is what is used of the typed client's SecretInterface.
 type Secrets interface {
-	Get(ctx context.Context, name string, opts metav1.GetOptions) (*corev1.Secret, error)
-	List(ctx context.Context, opts metav1.ListOptions) (*corev1.SecretList, error)
-	Create(ctx context.Context, secret *corev1.Secret, opts metav1.CreateOptions) (*corev1.Secret, error)
+	backup.Secrets
 	Update(ctx context.Context, secret *corev1.Secret, opts metav1.UpdateOptions) (*corev1.Secret, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*corev1.Secret, error)
-	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
 // Leases is what is used of the typed client's LeaseInterface.

@@ -16,7 +16,7 @@ import (
 
 // The places in the container (the image contract). The runtime, the module and the provider mirror are the image's.
 const (
-	runnerContainer = "runner"
+	RunnerContainer = "runner" // the name of the container that runs captf-runner
 	runnerDir       = "/captf/bin"
 	runnerPath      = runnerDir + "/captf-runner"
 	workDir         = "/captf/work"
@@ -143,7 +143,7 @@ func podFailurePolicy() *batchv1.PodFailurePolicy {
 		return batchv1.PodFailurePolicyRule{
 			Action: batchv1.PodFailurePolicyActionFailJob,
 			OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{
-				ContainerName: new(runnerContainer), Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: codes,
+				ContainerName: new(RunnerContainer), Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: codes,
 			},
 		}
 	}

@@ -50,7 +50,7 @@ func (o Order) container(args []string) corev1.Container {
 		mounts = append(mounts, corev1.VolumeMount{Name: "key", MountPath: keyDir, ReadOnly: true})
 	}
 	return corev1.Container{
-		Name: runnerContainer, Image: t.Image, ImagePullPolicy: t.PullPolicy,
+		Name: RunnerContainer, Image: t.Image, ImagePullPolicy: t.PullPolicy,
 		Command: []string{runnerPath}, Args: args,
 		Env: append([]corev1.EnvVar{
 			fromField(envJobUID, "metadata.labels['batch.kubernetes.io/controller-uid']"),

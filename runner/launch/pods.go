@@ -74,7 +74,7 @@ func (e *Evidence) readContainers(pod *corev1.Pod) {
 		}
 		e.OOMKilled = e.OOMKilled || t.Reason == "OOMKilled"
 		e.NodeLost = e.NodeLost || t.Reason == "Unknown" || t.Reason == "ContainerStatusUnknown" // containerd says so, or the kubelet
-		if s.Name == runnerContainer {
+		if s.Name == RunnerContainer {
 			e.ExitCode, e.Document = new(int(t.ExitCode)), []byte(t.Message)
 		} else if t.ExitCode != 0 {
 			e.Message = fmt.Sprintf("container %s of pod %s ended with exit code %d: %s %s", s.Name, pod.Name, t.ExitCode, t.Reason, t.Message)

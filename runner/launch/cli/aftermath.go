@@ -73,7 +73,7 @@ func (f *follower) deleted(ctx context.Context) error {
 	if err == nil {
 		for _, pod := range pods.Items {
 			for _, s := range pod.Status.ContainerStatuses {
-				if t := s.State.Terminated; t != nil && s.Name == "runner" {
+				if t := s.State.Terminated; t != nil && s.Name == launch.RunnerContainer {
 					r, _ := result.Decode([]byte(t.Message))
 					end = fmt.Sprintf("its pod %s ended with exit code %d%s", pod.Name, t.ExitCode, did(r))
 				}

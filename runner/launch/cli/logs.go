@@ -77,7 +77,7 @@ func (l *podLog) running() bool {
 }
 
 func (l *podLog) get(ctx context.Context, pod string, follow bool) (io.ReadCloser, error) {
-	return l.pods.GetLogs(pod, &corev1.PodLogOptions{Container: "runner", Follow: follow}).Stream(ctx)
+	return l.pods.GetLogs(pod, &corev1.PodLogOptions{Container: launch.RunnerContainer, Follow: follow}).Stream(ctx)
 }
 
 // copy shows what was not shown before. A line may have any length; nothing in it moves the terminal's cursor.
