@@ -148,18 +148,22 @@ func BenchmarkFootprint(b *testing.B) {
 	settings := onAPIServer(b)
 	most := 0
 	for range b.N {
-		most = max(most, peak(b, newJob(b, tools.Bin(b, "tofu"), "bare", "kubernetes", settings()).runner(b)))
+		kib, err := peak(b, newJob(b, tools.Bin(b, "tofu"), "bare", "kubernetes", settings()).runner(b))
+		if err != nil {
+			b.Fatal(err)
+		}
+		most = max(most, kib)
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(info.Size()), "binary-bytes")
 	b.ReportMetric(float64(most), "resident-KiB")
 }
 
-// peak runs a command and returns the most memory that it was seen to have had, in KiB.
-func peak(b *testing.B, cmd *exec.Cmd) int {
-	b.Helper()
+// peak runs a command and returns the most memory that it was seen to have had, in KiB, and how it ended.
+func peak(tb testing.TB, cmd *exec.Cmd) (int, error) {
+	tb.Helper()
 	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -169,10 +173,7 @@ func peak(b *testing.B, cmd *exec.Cmd) int {
 	for {
 		select {
 		case err := <-ended:
-			if err != nil {
-				b.Fatalf("%s: %v", cmd, err)
-			}
-			return most
+			return most, err
 		case <-tick.C:
 			if kib, err := procMemory(cmd.Process.Pid, "VmHWM"); err == nil {
 				most = max(most, kib)

@@ -139,6 +139,31 @@ pause '`+printed+`'`)
 	}
 }
 
+// The text of an init is shown when it fails, by a local run only then: none keeps it whole.
+func TestMemoryWithLargeInit(t *testing.T) {
+	for name, flags := range map[string]func(*fixture) []string{"backend": more(), "local": only("--local")} {
+		t.Run(name, func(t *testing.T) {
+			f := newBadFixture(t)
+			printed := filepath.Join(f.dir, "printed")
+			f.stub(t, harmless+pause+`[ "$1" = init ] || exit 0
+yes 'Finding a version of something that init looks for' | head -c 52428800
+pause '`+printed+`'`)
+			f.wantResident(t, []moment{{printed, "VmHWM"}}, "apply", flags(f)...)
+		})
+	}
+}
+
+// What answers `version -json` may be any program.
+func TestMemoryWithLargeVersion(t *testing.T) {
+	f := newBadFixture(t)
+	f.stub(t, `[ "$1" != version ] || exec head -c 104857600 /dev/zero`)
+	most, err := peak(t, f.command(t.Context(), "apply", more()(f)...))
+	t.Logf("%d KiB, %v", most, err)
+	if err == nil || most > maxResident {
+		t.Errorf("captf-runner had %d KiB in memory while its child worked, at most %d are allowed; the run ended with: %v", most, maxResident, err)
+	}
+}
+
 // A plan of 20 MiB is read between two children: not while the first one writes it, and it is forgotten when
 // the second one applies it.
 func TestMemoryWithLargePlan(t *testing.T) {

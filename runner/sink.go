@@ -20,8 +20,7 @@ type sink struct {
 	planned  func([]runtime.Change)  // the step knows all that it is going to change; called once
 	journal  func([]runtime.Started) // a change to a resource began or ended
 
-	hold bool     // text is only worth showing when the step fails
-	held []string // that text
+	hold bool // text is only worth showing when the step fails
 
 	mu          sync.Mutex
 	unopened    bool // it has not shown that it has them
@@ -63,17 +62,15 @@ func (s *sink) Text(line string) {
 	case strings.HasPrefix(line, "Initializing "): // the next part of an init
 		s.opened()
 	}
-	if s.hold {
-		s.held = append(s.held, line)
-		return
+	if !s.hold {
+		s.console.Print(line)
 	}
-	s.console.Print(line)
 }
 
-// show prints what was held back.
-func (s *sink) show() {
-	if len(s.held) > 0 {
-		s.console.Print(strings.Join(s.held, "\n"))
+// show prints what was held back, as much of it as the output has: a runtime may print more than the runner may hold.
+func (s *sink) show(output *runtime.Output) {
+	if text := strings.TrimSuffix(output.Text(), "\n"); s.hold && text != "" {
+		s.console.Print(text)
 	}
 }
 

@@ -145,7 +145,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		r.update(func(res *result.Result) { res.Runtime.Version = v })
 	}
 	if err != nil || exit.Code != 0 {
-		out.show()
+		out.show(output)
 	}
 	return exit, output, err
 }

@@ -9,10 +9,8 @@ import (
 // PullState reads the state that the backend has, as a document; empty when there is none. It takes no lock, and since it
 // changes nothing it is killed as soon as ctx ends. The state holds every secret.
 func (r *Runtime) PullState(ctx context.Context) (state []byte, exit Exit, err error) {
-	stop := NewStop(0)
-	defer context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })()
 	var document bytes.Buffer
-	exit, output, err := r.WithStop(stop).capture(context.Background(), Args{}.StatePull(), &document)
+	exit, output, err := r.killable(ctx, Args{}.StatePull(), &document)
 	switch {
 	case err != nil:
 		return nil, exit, err

@@ -16,8 +16,6 @@ import (
 // as JSON is kept in a file beside the saved plan while the runtime writes it: it may have tens of megabytes, which the
 // runner must not hold while the runtime needs the memory.
 func (r *Runtime) ShowPlan(ctx context.Context, file string) (*tfjson.Plan, Exit, *Output, error) {
-	ctx, cancel := r.Stop.Context(ctx)
-	defer cancel()
 	shown := file + ".json"
 	defer os.Remove(shown) // it holds every input
 	exit, output, err := r.captureFile(ctx, Args{}.Show(file), shown)
@@ -79,4 +77,11 @@ func (r *Runtime) capture(ctx context.Context, args []string, document io.Writer
 		exit.Code = -1
 	}
 	return exit, output, err
+}
+
+// killable is capture for a command that changes nothing: it is killed, with its group, as soon as ctx ends.
+func (r *Runtime) killable(ctx context.Context, args []string, document io.Writer) (Exit, *Output, error) {
+	stop := NewStop(0)
+	defer context.AfterFunc(ctx, func() { stop.Request(context.Cause(ctx)) })()
+	return r.WithStop(stop).capture(context.Background(), args, document)
 }

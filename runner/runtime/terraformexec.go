@@ -1,24 +1,19 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/terraform-exec/tfexec"
-	tfjson "github.com/hashicorp/terraform-json"
 
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// waitDelay bounds a command of terraform-exec after its SIGINT. None of these changes anything, so
-// none is worth a long wait.
+// waitDelay bounds a command of terraform-exec after its SIGINT. It changes nothing that is worth a long wait.
 const waitDelay = 10 * time.Second
 
 func newTerraformExec(dir, path string, env Environ, stop *Stop) (*tfexec.Terraform, error) {
@@ -59,33 +54,9 @@ func (r *Runtime) interruptible(ctx context.Context, command func(context.Contex
 	}()
 	err := command(ctx)
 	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx) // and not err, see firstLine
+		return context.Cause(ctx) // terraform-exec's own error may wrap nil, and panic when it is printed
 	}
 	return err
-}
-
-// Version asks the runtime for its version. What is no version is an error: such a program is no
-// runtime.
-func (r *Runtime) Version(ctx context.Context) (*version.Version, error) {
-	if r.tf != nil {
-		var v *version.Version
-		err := r.interruptible(ctx, func(ctx context.Context) (err error) { v, _, err = r.tf.Version(ctx, true); return err })
-		return v, firstLine(err)
-	}
-	ctx, cancel := r.Stop.Context(ctx)
-	defer cancel()
-	var stdout bytes.Buffer
-	switch exit, output, err := r.capture(ctx, Args{}.Version(), &stdout); {
-	case err != nil:
-		return nil, err
-	case exit.Code != 0:
-		return nil, fmt.Errorf("version: exit %d: %s", exit.Code, lastLines(output.Text(), 3))
-	}
-	var out tfjson.VersionOutput
-	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
-		return nil, err
-	}
-	return version.NewVersion(out.Version)
 }
 
 // ForceUnlock releases a lock by its ID. It gives the exit and what the command printed about its failure; the error
@@ -107,28 +78,6 @@ func (r *Runtime) ForceUnlock(ctx context.Context, id string) (exit Exit, text s
 	}
 	_, text, _ = strings.Cut(err.Error(), "\n")
 	return exitOf(failed.ProcessState, Exit{}), result.Plain(text), nil
-}
-
-// maxMessage is the most of such an error that is worth a log line, in bytes.
-const maxMessage = 256
-
-// firstLine keeps an error to one line: terraform-exec adds all of stderr, or all of what it could not parse.
-func firstLine(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		// terraform-exec's own error for a context that has ended may wrap nil, and panic when it is printed.
-		return context.Canceled
-	}
-	line, _, more := strings.Cut(err.Error(), "\n")
-	if len(line) > maxMessage {
-		line, more = strings.ToValidUTF8(line[:maxMessage], "")+"…", true
-	}
-	if !more {
-		return err
-	}
-	return errors.New(line)
 }
 
 // Discard is a Sink for a step whose output is a document, not a log.
