@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
@@ -63,10 +64,16 @@ func (r *repair) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if name, ok := nameOf(dir); ok {
-			if err := r.state(ctx, name); err != nil {
-				return fmt.Errorf("repair state %s: %w", name, err)
-			}
+		name, ok := nameOf(dir)
+		if !ok {
+			continue
+		}
+		err := r.state(ctx, name)
+		switch {
+		case errors.Is(err, fs.ErrPermission): // that of one state, which does not keep the others
+			r.damaged(name, fmt.Errorf("not checked: %w", err))
+		case err != nil:
+			return fmt.Errorf("repair state %s: %w", name, err)
 		}
 	}
 	return r.proofs(ctx)
