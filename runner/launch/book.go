@@ -104,7 +104,11 @@ func (p *pass) removeConfig(ctx context.Context, r *Run) error {
 		if job != r.Name && !p.leftBehind(s, job) {
 			continue
 		}
-		err := p.Clients.Secrets.Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+		this := &metav1.Preconditions{UID: &s.UID}
+		if job != r.Name { // another launcher may be about to use it
+			this.ResourceVersion = &s.ResourceVersion
+		}
+		err := p.Clients.Secrets.Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: this})
 		if err != nil && !absent.Is(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete config secret %s: %w", s.Name, err)
 		}
@@ -119,9 +123,18 @@ func (p *pass) leftBehind(s *corev1.Secret, job string) bool {
 	}
 	i := slices.IndexFunc(p.seen.Runs, func(r Run) bool { return r.Name == job })
 	if i < 0 {
-		return p.now().Sub(s.CreationTimestamp.Time) > abandoned
+		return p.now().Sub(writtenAt(s)) > abandoned
 	}
 	return p.seen.Runs[i].Booked
+}
+
+// writtenAt is when a config Secret was written: one that a launcher left behind is written anew by the next.
+func writtenAt(s *corev1.Secret) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, s.Annotations[AnnotationWritten])
+	if err != nil || at.Before(s.CreationTimestamp.Time) {
+		return s.CreationTimestamp.Time
+	}
+	return at
 }
 
 func (p *pass) mark(ctx context.Context, r *Run) error {
