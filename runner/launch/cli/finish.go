@@ -31,9 +31,12 @@ type ending struct {
 // finish tells how the run ended, and ends with its exit code.
 func (f *follower) finish(ctx context.Context, run launch.Run) error {
 	end := ending{Job: run.Name, ExitCode: run.Outcome.ExitCode(), Outcome: *run.Outcome}
+	var unread error // because of the cluster, not of the state
 	if run.Outcome.Verdict == launch.Succeeded && keepsOutputs(run.Op) {
 		outputs, err := f.outputs(ctx)
-		if err != nil {
+		if state.ReasonOf(err) == state.Unavailable {
+			unread = err
+		} else if err != nil {
 			f.say("the outputs cannot be read: %v", err)
 		}
 		end.Outputs, end.Sensitive = visible(outputs)
@@ -48,6 +51,10 @@ func (f *follower) finish(ctx context.Context, run launch.Run) error {
 	}
 	if end.ExitCode != result.ExitDone {
 		return Exit{Code: end.ExitCode}
+	}
+	if unread != nil {
+		return Exit{Code: result.ExitFailed, Err: fmt.Errorf("%s succeeded, and its outputs could not be read: %w; %s launch attach %s -n %s prints them",
+			run.Op, unread, f.Name(), run.Name, f.object.Identity().Namespace)}
 	}
 	return nil
 }
