@@ -25,6 +25,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -55,6 +56,9 @@ type Store struct {
 // Open prepares a client. It sends no request.
 func Open(opts Options) (*Store, error) {
 	client, err := kube.New(opts.Cluster)
+	if missing := (*kube.MissingFileError)(nil); errors.As(err, &missing) {
+		return nil, fmt.Errorf("kubeconfig: %w; KUBECONFIG names it, and in a pod none is needed", missing.Err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +230,10 @@ func (s *Store) each(ctx context.Context, selector string, fn func(kube.Metadata
 // explain adds the way out to errors that a person has to see to.
 func (s *Store) explain(err error) error {
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the API server does not accept the credentials of the kubeconfig, or of the pod's ServiceAccount: "+
+			"they are wrong, or have expired: %w", err)
+	case apierrors.IsForbidden(err):
 		return fmt.Errorf("no access to Secrets of namespace %s: the ServiceAccount needs get, list, create, update and delete on them: %w", s.namespace, err)
 	case noNamespace(err):
 		return fmt.Errorf("there is no namespace %s: make it: %w", s.namespace, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -176,6 +177,33 @@ func TestAccess(t *testing.T) {
 	}
 	if err := store.Prove(t.Context(), s); err == nil || errors.Is(err, store.ErrUnproven) {
 		t.Errorf("proof without the right: %v, want a fault", err)
+	}
+	config := server.Kubeconfig(t, namespace, reader)
+	good, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := regexp.MustCompile(`(token: *)\S+`).ReplaceAll(good, []byte("${1}expired"))
+	if err := os.WriteFile(config, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openAt(t, "kubernetes://"+namespace, config).Get(t.Context(), "k")
+	if err == nil || !strings.Contains(err.Error(), "does not accept the credentials") {
+		t.Errorf("with an expired token: %v", err)
+	}
+}
+
+// A kubeconfig that is not there is told by the variable that names it.
+func TestNoKubeconfig(t *testing.T) {
+	opts, err := Parse("kubernetes://n", func(name string) string {
+		return map[string]string{"KUBECONFIG": "/nowhere/config"}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(opts); err == nil || !strings.Contains(err.Error(), "KUBECONFIG names it") ||
+		strings.Contains(err.Error(), "config_path") {
+		t.Errorf("open: %v", err)
 	}
 }
 
