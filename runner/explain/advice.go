@@ -56,6 +56,19 @@ func (d *Document) pushAdvice() []Advice {
 	return all
 }
 
+// Current makes d tell of a state where it stands, and not of a copy that may be put in
+// the place of another: what has to be pushed there is a changed one.
+func (d *Document) Current() {
+	text := "it is the current state: nothing has to be pushed. A changed copy of it has to bring " +
+		"the same lineage and a higher serial"
+	if d.Lineage != "" {
+		text = fmt.Sprintf("it is the current state: nothing has to be pushed. A changed copy of it has to bring lineage %s "+
+			"and a serial above %d", d.Lineage, d.Serial)
+	}
+	first := slices.IndexFunc(d.Advice, func(a Advice) bool { return a.Topic == Push })
+	d.Advice[first].Text = text
+}
+
 func parenthesis(words ...string) string {
 	return " (" + strings.TrimSpace(strings.Join(words, " ")) + ")"
 }

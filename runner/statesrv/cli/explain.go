@@ -14,7 +14,7 @@ import (
 // explain tells what is in a state: in a file, on a server or in a directory.
 func (a *App) explain(ctx context.Context, args []string) error {
 	o := a.options("explain")
-	version := o.Int("version", 0, "`number` of an older version")
+	version := o.version("`number` of an older version")
 	rest, err := o.parse(args, 1)
 	if err != nil {
 		return err
@@ -28,12 +28,20 @@ func (a *App) explain(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *version == 0 && o.isState(rest[0]) {
+		doc.Current()
+	}
 	return o.printText(doc, doc)
+}
+
+// isState reports whether an argument names a state, not a file.
+func (o *options) isState(arg string) bool {
+	return o.data != "" || strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
 }
 
 // content opens a file, standard input for "-", or a version of a state.
 func (o *options) content(ctx context.Context, arg string, version int) (io.ReadCloser, error) {
-	isFile := o.data == "" && !strings.HasPrefix(arg, "http://") && !strings.HasPrefix(arg, "https://")
+	isFile := !o.isState(arg)
 	switch {
 	case isFile && version != 0:
 		return nil, usagef("--version is for an address; %s is a file", arg)
