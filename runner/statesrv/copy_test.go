@@ -75,7 +75,7 @@ func furnish(t *testing.T, states *statesrv.States) (names []string) {
 		t.Fatalf("a write of another lineage: %v", err)
 	}
 	mustLock(t, states, "never-written", lockA)
-	if err := states.Unlock(t.Context(), "never-written", statesrv.UnlockRequest{ID: "a"}); err != nil {
+	if _, err := states.Unlock(t.Context(), "never-written", statesrv.UnlockRequest{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"deleted", "long/history", "never-written", "restored"}

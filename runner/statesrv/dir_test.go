@@ -39,7 +39,7 @@ func TestFilesForPeople(t *testing.T) {
 		t.Errorf("state.tfstate: %v, %v; want it read-only, for it is the version's own file", info.Mode(), err)
 	}
 
-	if err := states.Unlock(t.Context(), name, statesrv.UnlockRequest{ID: "a"}); err != nil {
+	if _, err := states.Unlock(t.Context(), name, statesrv.UnlockRequest{ID: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	states.Flush(t.Context())

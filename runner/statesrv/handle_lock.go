@@ -1,6 +1,9 @@
 package statesrv
 
-import "net/http"
+import (
+	"net/http"
+	"strconv"
+)
 
 func (h *handler) lock(w http.ResponseWriter, r request) error {
 	body, err := readLock(w, r.Request)
@@ -37,7 +40,11 @@ func (h *handler) unlock(w http.ResponseWriter, r request) error {
 	if info, err := req.info(); err == nil && !info.onlyID() {
 		h.uploads.wait(r.Context(), upload{r.name, info.ID})
 	}
-	return h.states.Unlock(r.Context(), r.name, req)
+	held, err := h.states.Unlock(r.Context(), r.name, req)
+	if err == nil {
+		w.Header().Set(UnchangedHeader, strconv.FormatBool(!held))
+	}
+	return err
 }
 
 func (h *handler) holder(w http.ResponseWriter, r request) error {

@@ -11,7 +11,7 @@ import (
 const (
 	VersionHeader   = "X-Statesrv-Version"
 	SerialHeader    = "X-Statesrv-Serial"
-	UnchangedHeader = "X-Statesrv-Unchanged" // "true": the bytes were stored already
+	UnchangedHeader = "X-Statesrv-Unchanged" // "true": the bytes were stored already, or no lock was held
 )
 
 func (h *handler) get(w http.ResponseWriter, r request) error {

@@ -93,7 +93,8 @@ func turn(ctx context.Context, states *statesrv.States, path, name, id string) {
 		fmt.Printf("wrote %s %d %d\n", name, w.Version.Number, w.Version.Serial)
 	}
 	leave()
-	fault(states.Unlock(ctx, name, statesrv.UnlockRequest{ID: id}))
+	_, err = states.Unlock(ctx, name, statesrv.UnlockRequest{ID: id})
+	fault(err)
 }
 
 // held is a file that exists while a worker has the lock.

@@ -141,7 +141,7 @@ func TestRuntimeWaitsForTheLock(t *testing.T) {
 			default:
 			}
 		}
-		if err := states.Unlock(t.Context(), "s", statesrv.UnlockRequest{ID: "a"}); err != nil {
+		if _, err := states.Unlock(t.Context(), "s", statesrv.UnlockRequest{ID: "a"}); err != nil {
 			t.Error(err)
 		}
 		if out := <-done; !strings.HasPrefix(out, "<nil>") || !strings.Contains(out, "Apply complete") {

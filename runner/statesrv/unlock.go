@@ -16,17 +16,18 @@ type UnlockRequest struct {
 }
 
 // Unlock releases the lock whose ID the caller shows. A lock that is another's is
-// refused with the holder (409). A state that is not locked is left alone: the
-// answer to an earlier request may have been lost.
-func (s *States) Unlock(ctx context.Context, name string, req UnlockRequest) error {
+// refused with the holder (409). A state that is not locked is left alone, and held is
+// false: the answer to an earlier request may have been lost.
+func (s *States) Unlock(ctx context.Context, name string, req UnlockRequest) (held bool, err error) {
 	info, bad := req.info()
 	action := ActionUnlock
 	if info.onlyID() {
 		action = ActionForceUnlock
 	}
 	ev := s.newEvent(action, req.By).from(info)
-	_, err := s.change(ctx, name, ev, func(h *head) (bool, error) {
-		if bad != nil || h.Lock == nil {
+	_, err = s.change(ctx, name, ev, func(h *head) (bool, error) {
+		held = h.Lock != nil
+		if bad != nil || !held {
 			return false, bad
 		}
 		if err := mayUnlock(h.Lock, info.ID, s.rules.AllowEmptyUnlock); err != nil {
@@ -39,7 +40,7 @@ func (s *States) Unlock(ctx context.Context, name string, req UnlockRequest) err
 		h.Lock = nil
 		return true, nil
 	})
-	return err
+	return held && err == nil, err
 }
 
 // info merges the two places where an ID may be.

@@ -13,10 +13,12 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/captf/captf-runner/internal/table"
@@ -137,8 +139,21 @@ func (a *App) exit(c command, err error) int {
 		fmt.Fprintf(a.Err, "statesrv %s: %s\nusage: statesrv %s; -h shows the options\n", c.name, table.Printable(err.Error()), c.line())
 		return exitUsage
 	}
-	fmt.Fprintf(a.Err, "statesrv %s: %s\n", c.name, table.Printable(err.Error()))
+	fmt.Fprintf(a.Err, "statesrv %s: %s%s\n", c.name, table.Printable(err.Error()), wayOut(err))
 	return exitFailed
+}
+
+// wayOut names the variables by which a server can be reached that refused the caller, or
+// that the caller refused.
+func wayOut(err error) string {
+	var refusal *statesrv.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized:
+		return "; set STATESRV_USERNAME and STATESRV_PASSWORD, or for a client certificate STATESRV_CERT_FILE and STATESRV_KEY_FILE"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "; STATESRV_CA_FILE names a file with the authority"
+	}
+	return ""
 }
 
 func (a *App) version(_ context.Context, args []string) error {

@@ -49,13 +49,10 @@ func (a *App) readFile(name string) ([]byte, error) {
 
 func (a *App) pull(ctx context.Context, args []string) error {
 	o := a.options("pull")
-	version := o.Int("version", 0, "`number` of an older version")
+	version := o.version("`number` of an older version")
 	rest, err := o.parse(args, 1)
 	if err != nil {
 		return err
-	}
-	if *version < 0 {
-		return usagef("--version %d: want a positive number; statesrv history lists the versions", *version)
 	}
 	s, err := o.state(ctx, rest[0])
 	if err != nil {
@@ -78,13 +75,13 @@ func (a *App) pull(ctx context.Context, args []string) error {
 
 func (a *App) restore(ctx context.Context, args []string) error {
 	o := a.options("restore")
-	version := o.Int("version", 0, "`number` of the version to bring back")
+	version := o.version("`number` of the version to bring back")
 	id := o.String("id", "", "`ID` of the lock that you hold")
 	rest, err := o.parse(args, 1)
 	if err != nil {
 		return err
 	}
-	if *version <= 0 {
+	if *version == 0 {
 		return usagef("--version is needed; statesrv history lists the versions")
 	}
 	s, err := o.state(ctx, rest[0])

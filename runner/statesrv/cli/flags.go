@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"strconv"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/client"
@@ -42,6 +43,18 @@ func (a *App) options(name string) *options {
 	o := a.printing(name)
 	o.StringVar(&o.data, "data", "", "work on this `directory`, without a server")
 	return o
+}
+
+// version adds --version, a number from 1; the result is 0 without it.
+func (o *options) version(about string) *int {
+	n := new(int)
+	o.Func("version", about, func(text string) (err error) {
+		if *n, err = strconv.Atoi(text); err != nil || *n < 1 {
+			return errors.New("want a positive number; statesrv history lists the versions")
+		}
+		return nil
+	})
+	return n
 }
 
 // parse takes options before, between and after the arguments, of which there

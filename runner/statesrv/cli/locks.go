@@ -60,10 +60,23 @@ func (a *App) unlock(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.Close()
-	if err := s.Unlock(ctx, statesrv.LockInfo{ID: *id, Who: a.Who}); err != nil {
+	held, err := s.Unlock(ctx, statesrv.LockInfo{ID: *id, Who: a.Who})
+	if err != nil {
 		return o.refused(err)
 	}
-	return o.print(struct{}{}, func() { fmt.Fprintln(a.Out, "unlocked") })
+	return o.print(unlocked{held}, func() {
+		if !held {
+			fmt.Fprintln(a.Out, "was not locked")
+			return
+		}
+		fmt.Fprintln(a.Out, "unlocked")
+	})
+}
+
+// unlocked is what unlock -o json prints.
+type unlocked struct {
+	// Held is false if the state was not locked.
+	Held bool `json:"held"`
 }
 
 func (a *App) forceUnlock(ctx context.Context, args []string) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/captf/captf-runner/internal/table"
@@ -31,7 +32,25 @@ func (a *App) list(ctx context.Context, args []string) error {
 			break
 		}
 	}
-	return o.print(all, func() { a.listTable(all) })
+	if err := o.print(all, func() { a.listTable(all) }); err != nil {
+		return err
+	}
+	return a.tellUnreadable(all)
+}
+
+// tellUnreadable tells why states cannot be read, of which the table has only the names.
+func (a *App) tellUnreadable(all []statesrv.Status) error {
+	bad := 0
+	for _, st := range all {
+		if st.Error != "" {
+			bad++
+			fmt.Fprintf(a.Err, "statesrv ls: %s\n", table.Printable(st.Name+" cannot be read: "+st.Error))
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	return handled{fmt.Errorf("%d states cannot be read", bad)}
 }
 
 // pager lists the states of a server or a directory.

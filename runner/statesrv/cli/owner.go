@@ -37,7 +37,7 @@ func (o *owned) refuse() error { return ownedError(o.path, o.uid) }
 
 func (o *owned) Lock(context.Context, statesrv.LockInfo) error { return o.refuse() }
 
-func (o *owned) Unlock(context.Context, statesrv.LockInfo) error { return o.refuse() }
+func (o *owned) Unlock(context.Context, statesrv.LockInfo) (bool, error) { return false, o.refuse() }
 
 func (o *owned) ForceUnlock(context.Context, statesrv.ForceUnlockRequest) (*statesrv.Lock, error) {
 	return nil, o.refuse()

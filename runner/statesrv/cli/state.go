@@ -14,7 +14,7 @@ import (
 type state interface {
 	Status(ctx context.Context) (statesrv.Status, error)
 	Lock(ctx context.Context, info statesrv.LockInfo) error
-	Unlock(ctx context.Context, info statesrv.LockInfo) error
+	Unlock(ctx context.Context, info statesrv.LockInfo) (held bool, err error)
 	ForceUnlock(ctx context.Context, req statesrv.ForceUnlockRequest) (*statesrv.Lock, error)
 	Push(ctx context.Context, req statesrv.WriteRequest) (statesrv.Written, error)
 	Pull(ctx context.Context, version int) (io.ReadCloser, error)
@@ -50,10 +50,10 @@ func (l *local) Lock(ctx context.Context, info statesrv.LockInfo) error {
 	return err
 }
 
-func (l *local) Unlock(ctx context.Context, info statesrv.LockInfo) error {
+func (l *local) Unlock(ctx context.Context, info statesrv.LockInfo) (held bool, err error) {
 	body, err := info.MarshalJSON()
 	if err != nil {
-		return err
+		return false, err
 	}
 	return l.states.Unlock(ctx, l.name, statesrv.UnlockRequest{Body: body, By: l.by})
 }

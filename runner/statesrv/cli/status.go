@@ -44,7 +44,7 @@ func (a *App) statusTable(st statesrv.Status) {
 func content(st statesrv.Status) string {
 	switch {
 	case st.Error != "":
-		return st.Error
+		return "unreadable"
 	case st.Current != nil:
 		return strconv.Itoa(st.Current.Number)
 	case st.Deleted:

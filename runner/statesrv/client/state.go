@@ -34,14 +34,14 @@ func (s *State) Lock(ctx context.Context, info statesrv.LockInfo) error {
 	return err
 }
 
-// Unlock releases the lock with the ID of info.
-func (s *State) Unlock(ctx context.Context, info statesrv.LockInfo) error {
+// Unlock releases the lock with the ID of info; held is false if there was none.
+func (s *State) Unlock(ctx context.Context, info statesrv.LockInfo) (held bool, err error) {
 	body, err := json.Marshal(info)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = s.do(ctx, call{method: "UNLOCK", path: s.path, body: body})
-	return err
+	header, err := s.do(ctx, call{method: "UNLOCK", path: s.path, body: body})
+	return err == nil && header.Get(statesrv.UnchangedHeader) != "true", err
 }
 
 // ForceUnlock releases a lock in the administrator's way and returns it, nil if
