@@ -121,7 +121,7 @@ func (l *load) apply(ctx context.Context, s *state) {
 		l.t.Errorf("%s: a write under the lock was refused", s.name)
 	}
 	s.holder.Store(nil) // before, since the next holder may be faster than the answer
-	if l.refused(l.at(s).Unlock(ctx, lock)) {
+	if _, err := l.at(s).Unlock(ctx, lock); l.refused(err) {
 		l.t.Errorf("%s: the unlock was refused", s.name)
 	}
 	l.counts.released.Add(1)
