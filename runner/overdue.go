@@ -37,16 +37,15 @@ func (w *overdueWait) begin(ctx context.Context, limit time.Duration) {
 		w.end()
 	}
 	ctx, w.end = context.WithCancel(ctx)
-	start := w.work() // no provider runs yet
-	go w.watch(ctx, limit, start)
+	go w.watch(ctx, limit)
 }
 
 // watch looks at the step after the limit, and again while nothing is known.
-func (w *overdueWait) watch(ctx context.Context, limit time.Duration, start runtime.Work) {
+func (w *overdueWait) watch(ctx context.Context, limit time.Duration) {
 	var before runtime.Work
 	for pause := limit; sleepWithin(ctx, pause) && w.out.stillOpening(); pause = unansweredTime {
 		now := w.work()
-		if now.Joined(start) { // its providers run, for which it needs the state
+		if now.HasPlugin() { // for which it needs the state
 			w.out.opened()
 			return
 		}

@@ -50,12 +50,7 @@ var (
 	reads   = growing(func(n int64) runtime.Work { return runtime.Work{7: {Bytes: n << 20}} })
 	counts  = growing(func(n int64) runtime.Work { return runtime.Work{7: {CPU: time.Duration(n) * 5 * time.Second}} })
 	pings   = growing(func(n int64) runtime.Work { return runtime.Work{7: {Bytes: n << 8}} })
-	started = growing(func(n int64) runtime.Work {
-		if n == 1 {
-			return runtime.Work{7: {}}
-		}
-		return runtime.Work{7: {}, 8: {}}
-	})
+	started = growing(func(int64) runtime.Work { return runtime.Work{7: {}, 8: {Plugin: true}} })
 )
 
 // growing makes, for each test, the work of each look from its number.

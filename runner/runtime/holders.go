@@ -38,16 +38,9 @@ func hasOpen(pid int, file string) bool {
 	})
 }
 
-// pluginCookie is in the environment of a provider, by which it knows that a runtime has started it.
-const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE="
-
 func newHolder(pid int) Holder {
 	name, _ := os.ReadFile(procFile(pid, "comm"))
-	environ, _ := os.ReadFile(procFile(pid, "environ"))
-	return Holder{
-		PID: pid, Name: string(bytes.TrimSpace(name)), parent: statOf(pid).parent,
-		plugin: bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+pluginCookie)),
-	}
+	return Holder{PID: pid, Name: string(bytes.TrimSpace(name)), parent: statOf(pid).parent, plugin: isPlugin(pid)}
 }
 
 // EndPlugins kills the providers among the holders of a file that no runtime has any more, and returns them. They

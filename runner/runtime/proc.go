@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -46,4 +47,12 @@ func statOf(pid int) procStat {
 	}
 	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n }
 	return procStat{parent: number(1), group: number(2), cpu: time.Duration(number(11)+number(12)) * tick}
+}
+
+// pluginCookie is in the environment of a provider, by which it knows that a runtime has started it.
+const pluginCookie = "TF_PLUGIN_MAGIC_COOKIE="
+
+func isPlugin(pid int) bool {
+	environ, _ := os.ReadFile(procFile(pid, "environ"))
+	return bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+pluginCookie))
 }

@@ -15,6 +15,8 @@ type Work map[int]Done
 type Done struct {
 	Bytes int64         // read and written, sockets included; 0 where the kernel does not tell
 	CPU   time.Duration // user and system
+
+	Plugin bool // it is a provider
 }
 
 // What a process that waits for an answer may do: keep its connection alive, and run its garbage collector.
@@ -34,16 +36,16 @@ func WorkSoFar() Work {
 	work := Work{}
 	for pid, s := range stats {
 		if groups[s.group] {
-			work[pid] = Done{Bytes: bytesOf(pid), CPU: s.cpu}
+			work[pid] = Done{Bytes: bytesOf(pid), CPU: s.cpu, Plugin: isPlugin(pid)}
 		}
 	}
 	return work
 }
 
-// Joined tells whether there is a process now that was not there before.
-func (w Work) Joined(before Work) bool {
-	for pid := range w {
-		if _, known := before[pid]; !known {
+// HasPlugin tells whether a provider runs.
+func (w Work) HasPlugin() bool {
+	for _, done := range w {
+		if done.Plugin {
 			return true
 		}
 	}

@@ -27,7 +27,7 @@ func TestWorkSoFar(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer input.Close()
-	p := Process{Command: []string{"/bin/sh", "-c", `read go; sleep 600 & exec cat`}, Stdin: input}
+	p := Process{Command: []string{"/bin/sh", "-c", `read go; TF_PLUGIN_MAGIC_COOKIE=1 sleep 600 & exec cat`}, Stdin: input}
 	stop := NewStop(time.Second)
 	ended := make(chan struct{})
 	go func() {
@@ -40,13 +40,13 @@ func TestWorkSoFar(t *testing.T) {
 		}
 	}
 	waiting := await(t, "a command", func(w Work) bool { return len(w) == 1 })
-	if now := WorkSoFar(); now.Joined(waiting) || !now.Idle(waiting) {
+	if now := WorkSoFar(); now.HasPlugin() || !now.Idle(waiting) {
 		t.Errorf("it only waits, and has done %v after %v", now, waiting)
 	}
 	tell("go\n")
-	both := await(t, "another process of it", func(w Work) bool { return w.Joined(waiting) && len(w) == 2 })
+	both := await(t, "another process of it", func(w Work) bool { return len(w) == 2 && w.HasPlugin() })
 	tell(strings.Repeat("x", idleBytes))
-	await(t, "that it reads", func(w Work) bool { return !w.Joined(both) && !w.Idle(both) })
+	await(t, "that it reads", func(w Work) bool { return !w.Idle(both) })
 	stop.Request(io.EOF)
 	<-ended
 	if err != nil {
