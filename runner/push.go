@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -52,6 +53,14 @@ func pushError(text string) error {
 		return backoff.Permanent(err)
 	case strings.Contains(text, "is forbidden: "):
 		return fmt.Errorf("%w: %w", errForbidden, err)
+	}
+	return err
+}
+
+// pushNotStarted sorts the error of a push whose process could not be started.
+func pushNotStarted(err error) error {
+	if errors.Is(err, syscall.EMFILE) { // waiting gives the runner no more
+		return backoff.Permanent(fmt.Errorf("%w: %s", err, orMoreFiles(err, "")))
 	}
 	return err
 }
@@ -122,7 +131,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	// Not under ctx: the stop has the better ladder.
 	exit, output, err := r.rt.WithStop(stop).RunInput(context.Background(), args, bytes.NewReader(state.bytes), runtime.Discard)
 	if err != nil {
-		return err
+		return pushNotStarted(err)
 	}
 	r.record(stepStatePush, exit, attempt)
 	if exit.Code == 0 {

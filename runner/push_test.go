@@ -3,7 +3,9 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,5 +87,17 @@ func TestSameContent(t *testing.T) {
 		if got := sameContent([]byte(state), []byte(row.other)); got != row.want {
 			t.Errorf("%s: %v, want %v", name, got, row.want)
 		}
+	}
+}
+
+// TestPushNotStarted has a push that may open too few files: it is not tried again and again, and says what to do.
+func TestPushNotStarted(t *testing.T) {
+	var permanent *backoff.PermanentError
+	few := pushNotStarted(&os.PathError{Op: "fork/exec", Path: "tofu", Err: syscall.EMFILE})
+	if !errors.As(few, &permanent) || !strings.Contains(few.Error(), "raise the limit of open files") {
+		t.Errorf("too few open files: %v, want it to be permanent, and the way out", few)
+	}
+	if busy := pushNotStarted(syscall.EAGAIN); errors.As(busy, &permanent) {
+		t.Errorf("%v is permanent", busy)
 	}
 }
