@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/captf/captf-runner/internal/tools"
+	"github.com/captf/captf-runner/runner/result"
 )
 
 // TestCutStateIsLeft has a runtime that was killed while it wrote errored.tfstate: nothing of that can be saved, ever. The
@@ -27,6 +28,30 @@ func TestCutStateIsLeft(t *testing.T) {
 				t.Errorf("steps %q after errored.tfstate %q, want that it is not pushed\n%s", steps, content, o)
 			}
 		}
+	})
+}
+
+// TestUnreadableStateIsKept has a state that this runtime cannot read lie there: run after run ends with the code that
+// calls for a person, and says what gets out of it.
+func TestUnreadableStateIsKept(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f := newFixture(t, runtime, newHTTP)
+		f.leaveErrored(t, []byte(`{"version":99,"serial":9,"lineage":"l"}`))
+		for range 2 {
+			o := f.must(t, result.ExitPerson, "apply")
+			kept := f.keptStates(t)
+			if e := o.result.Error; e.Reason != result.ReasonStateWrite || o.result.State.Where != kept[0] {
+				t.Errorf("error = %+v, state = %+v, want that it is in %s", e, o.result.State, kept[0])
+			}
+			if wayOut := "run again with the runtime that wrote " + kept[0]; !strings.Contains(o.stderr, wayOut) || strings.Contains(o.stderr, "in the same working directory") {
+				t.Errorf("want to be told to %s\n%s", wayOut, o)
+			}
+			f.wantState(t)
+		}
+		remove(t, f.keptStates(t)[0])
+		f.must(t, 0, "apply")
+		f.wantState(t, both...)
 	})
 }
 

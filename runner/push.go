@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -29,11 +30,16 @@ var refused = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
 })
 
-// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large, or that
-// this runtime cannot read.
+// errUnreadable marks a push of what this runtime cannot read as a state. No run with it ever will.
+var errUnreadable = errors.New("this runtime cannot read that state")
+
+var unreadable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(Failed to read|Error reading) source state|Unsupported state file format`)
+})
+
+// hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
 var hopeless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(Failed to read|Error reading) source state|Unsupported state file format|` +
-		`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
+	return regexp.MustCompile(`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
 })
 
 // errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,
@@ -49,6 +55,8 @@ func pushError(text string) error {
 	switch text = strings.Join(strings.Fields(text), " "); { // it is wrapped
 	case refused().MatchString(text):
 		return backoff.Permanent(fmt.Errorf("%w: %w", errRefused, err))
+	case unreadable().MatchString(text):
+		return backoff.Permanent(fmt.Errorf("%w: %w", errUnreadable, err))
 	case hopeless().MatchString(text):
 		return backoff.Permanent(err)
 	case strings.Contains(text, "is forbidden: "):
@@ -215,8 +223,11 @@ func (r *run) pushWhenFree(ctx context.Context, state unsavedState) error {
 func (r *run) stillUnsaved(path string, state unsavedState, err error) *failure {
 	f := &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush, err: err}
 	errors.As(err, &f) // of the wait for the lock
-	f.err = fmt.Errorf("a state that an earlier run could not save could not be pushed either: %w; %s",
-		f.err, r.whereabouts(result.SavedLost, path))
+	wayOut := r.whereabouts(result.SavedLost, path)
+	if errors.Is(err, errUnreadable) {
+		wayOut = "run again with the runtime that wrote " + path + ", or look into it for what that run made, then move it out of " + filepath.Dir(path)
+	}
+	f.err = fmt.Errorf("a state that an earlier run could not save could not be pushed either: %w; %s", f.err, wayOut)
 	if r.res.State == nil {
 		r.update(func(res *result.Result) {
 			res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: path}
