@@ -64,7 +64,9 @@ func TestNobodyReads(t *testing.T) {
 // TestQuit sends what would print a stack trace and exit with 2, the code of a wrong command line.
 func TestQuit(t *testing.T) {
 	t.Parallel()
-	for _, s := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
+	for _, s := range []syscall.Signal{
+		syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS,
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, tools.Runtimes(t)[0], newStatesrv)

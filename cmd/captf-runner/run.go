@@ -101,9 +101,13 @@ func dropOwnEnvironment(environ []string) {
 	}
 }
 
-// stopSignals ask a run to stop. SIGQUIT and SIGABRT would end a Go process at once, with an exit code that says that the
-// command line is wrong.
-var stopSignals = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT}
+// stopSignals ask a run to stop. All but the first two would end a Go process at once, with an exit code that says that the
+// command line is wrong. Those that a fault of the process itself raises do that nevertheless: only what another process
+// sends comes here.
+var stopSignals = []os.Signal{
+	syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT,
+	syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS,
+}
 
 // watchSignals turns the first of these signals, or SIGHUP, into the stop request. Later ones change
 // nothing, up to the last moment: without a handler one would end the process with a code that says nothing.
