@@ -31,6 +31,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,15 +154,36 @@ func (s *Store) Remove(ctx context.Context, key string) error {
 	if err := store.Check(ctx, key); err != nil {
 		return err
 	}
-	err := s.delete(ctx, s.nameOf(key))
-	if err == nil {
-		err = s.deleteParts(ctx, s.partsOf(key))
-	}
-	if err != nil {
+	if err := s.remove(ctx, key); err != nil {
 		return fmt.Errorf("remove %s: %w", key, s.explain(err))
 	}
 	return nil
 }
+
+// remove leaves the parts of another write: a record of this key may be made again
+// before these are gone.
+func (s *Store) remove(ctx context.Context, key string) error {
+	secret, err := s.secrets.GetMetadata(ctx, s.nameOf(key), metav1.GetOptions{})
+	if err != nil && !absent.Is(err) {
+		return err
+	}
+	id := ""
+	if err == nil {
+		id = secret.Annotations[writeAnnotation]
+	}
+	if err := s.delete(ctx, s.nameOf(key)); err != nil {
+		return err
+	}
+	return s.each(ctx, s.partsOf(key), func(part kube.Metadata) error {
+		if part.Labels[writeLabel] != id && time.Since(part.CreationTimestamp.Time) < writeTime {
+			return nil
+		}
+		return s.delete(ctx, part.Name)
+	})
+}
+
+// writeTime is more than a write takes from its first part to its last.
+const writeTime = time.Hour
 
 func (s *Store) delete(ctx context.Context, name string) error {
 	err := s.secrets.Delete(ctx, name, metav1.DeleteOptions{})
