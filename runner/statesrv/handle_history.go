@@ -1,10 +1,12 @@
 package statesrv
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 const (
@@ -92,8 +94,17 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// readyTime is how long a store may take to answer: who asks does not wait for long.
+const readyTime = 5 * time.Second
+
 func (h *handler) ready(w http.ResponseWriter, r *http.Request) {
-	if err := h.states.Ready(r.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	defer cancel()
+	err := h.states.Ready(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the store has not answered for %s: %w", readyTime, err)
+	}
+	if err != nil {
 		h.fail(w, r, err)
 		return
 	}

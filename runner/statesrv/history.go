@@ -59,6 +59,9 @@ func (s *States) Version(ctx context.Context, name string, number int) (Version,
 }
 
 func (s *States) version(ctx context.Context, h *head, number int) (Version, error) {
+	if h.Last == 0 {
+		return Version{}, notFound("there is no state %s", h.State)
+	}
 	if number < 1 || number > h.Last {
 		return Version{}, notFound("state %s has no version %d; its newest is %d", h.State, number, h.Last)
 	}

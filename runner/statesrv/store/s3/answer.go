@@ -74,7 +74,7 @@ func (s *Store) explain(err error) error {
 	}
 	if statusOf(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer about bucket %s: see whether there are credentials, as AWS_ACCESS_KEY_ID, and whether its server "+
-			"is up, which AWS_ENDPOINT_URL_S3 or AWS_REGION names: %w", s.bucket, err)
+			"is up, which AWS_ENDPOINT_URL_S3, STATESRV_S3_ENDPOINTS or AWS_REGION names: %w", s.bucket, err)
 	}
 	return err
 }
