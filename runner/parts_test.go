@@ -94,6 +94,14 @@ func TestUnsavedText(t *testing.T) {
 		if got := unsavedText(only(action)); !strings.Contains(got, want) {
 			t.Errorf("of a %s it says %q, not %q", action, got, want)
 		}
+		if got := unsavedText(only(action)); strings.Contains(got, "more") {
+			t.Errorf("of one %s it says %q", action, got)
+		}
+	}
+	unnamed := only("delete")
+	unnamed.Count++ // which may have been created
+	if got := unsavedText(unnamed); !strings.Contains(got, "and 1 more") || !strings.Contains(got, "import") {
+		t.Errorf("of one that has no name it says %q", got)
 	}
 	if got := unsavedText(nil); got != "" {
 		t.Errorf("of nothing it says %q", got)
