@@ -28,6 +28,9 @@ func TestParseLockInfo(t *testing.T) {
 		{"Who is an object", `{"ID":"x","Who":{}}`, 400},
 		{"torn", `{"ID":"x"`, 400},
 		{"two", `{"ID":"x"}{"ID":"y"}`, 400},
+		{"longest ID", `{"ID":"` + strings.Repeat("x", maxLockID) + `"}`, 200},
+		{"longest body", `{"ID":"x"}` + strings.Repeat(" ", maxLockBody-10), 200},
+		{"body too long", `{"ID":"x"}` + strings.Repeat(" ", maxLockBody-9), 413},
 		{"long ID", `{"ID":"` + strings.Repeat("x", maxLockID+1) + `"}`, 400},
 		{"junk of 2 MiB", strings.Repeat("x", 2<<20), 413},
 	} {

@@ -9,7 +9,7 @@ import (
 
 func TestCheckName(t *testing.T) {
 	long := strings.Repeat("n", maxSegment)
-	for _, name := range []string{"a", "terraform.tfstate", "team/prod", "a-b/c", "A_1.b-2", long, "a/b/c/d/e/f/g/h"} {
+	for _, name := range []string{"a", "terraform.tfstate", "team/prod", "a-b/c", "A_1.b-2", "azAZ09", long, long + "/" + long[:maxName-maxSegment-1], "a/b/c/d/e/f/g/h"} {
 		if err := CheckName(name); err != nil {
 			t.Errorf("CheckName(%q) = %v", name, err)
 		}
@@ -18,7 +18,7 @@ func TestCheckName(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "/", "a/", "/a", "a//b", ".", "..", "../a", "a/..", "a/../b", ".hidden", "a b", "a%2Fb", "a\\b",
-		"a\x00", "a\n", "é", "a?b", long + "n", long + "/" + long, "a/b/c/d/e/f/g/h/i", strings.Repeat("a", 10_000)} {
+		"a\x00", "a\n", "é", "a?b", long + "n", long + "/" + long[:maxName-maxSegment], "a/b/c/d/e/f/g/h/i", strings.Repeat("a", 10_000)} {
 		if err := CheckName(name); status(err) != 400 {
 			t.Errorf("CheckName(%.40q) = %v, want a refusal with 400", name, err)
 		}

@@ -95,8 +95,12 @@ func TestMayUnlock(t *testing.T) {
 		{"none", "", false, 409},
 		{"none, allowed", "", true, 200},
 	} {
-		if err := mayUnlock(a, c.id, c.allowEmpty); status(err) != c.want {
+		err := mayUnlock(a, c.id, c.allowEmpty)
+		if status(err) != c.want {
 			t.Errorf("%s: %v, want %d", c.name, err, c.want)
+		}
+		if r := refusalOf(err); r != nil && r.Holder != a {
+			t.Errorf("%s: the refusal does not name the holder", c.name)
 		}
 	}
 }

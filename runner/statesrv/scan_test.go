@@ -12,6 +12,11 @@ var documents = []string{
 	`01`, `-`, `1.`, `.1`, `1e`, `1e+`, `+1`, `--1`, `0x1`, `1.5.5`, `NaN`, `tru`, `nulL`, `truefalse`,
 	`"`, `"a`, `"\"`, `"\\"`, `"\u12"`, `"\u12g4"`, `"\u12aF"`, `"\x"`, "\"\n\"", "\"\x1f\"", "\"\x7f\"", "\"\xff\xfe\"", "\"\x00\"",
 	`"0123456789 long enough for eight at a time \" and on \\ 01234567"`, "\"0123456\t\"", "\"01234567\x01\"", "\x00", "{}\x00",
+	"\t{\r\n\"a\":\t[\r\n1]}\n", `{1:2}`, `{'a':1}`, `[{]`, `tr`, `t`, `" "`, `"\u09aA"`, `"\ufF00"`, `"\u00/0"`, `"\u00:0"`, `"\u00@0"`, `"\u00G0"`,
+	"\"\\u00`0\"", `"\u00g0"`, "\v1", "{\f}",
+	strings.Repeat("[", 9_999) + `{}` + strings.Repeat("]", 9_999), strings.Repeat("[", 10_000) + `{}` + strings.Repeat("]", 10_000),
+	strings.Repeat("[", 9_999) + `{"a":1}` + strings.Repeat("]", 9_999), strings.Repeat("[", 10_000) + `{"a":1}` + strings.Repeat("]", 10_000),
+	strings.Repeat("[", 9_999) + `[1]` + strings.Repeat("]", 9_999), strings.Repeat("[", 10_000) + `[1]` + strings.Repeat("]", 10_000),
 	`"` + strings.Repeat("é", 100) + `"`, strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
 	strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), strings.Repeat(`{"a":`, 10_001) + `1` + strings.Repeat("}", 10_001),
 }
