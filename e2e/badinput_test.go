@@ -59,6 +59,8 @@ func TestBadBackend(t *testing.T) {
 			"--backend-config", "password is given twice"),
 		badUsage("credential that could only go by argv", only("--backend", "oci", "--backend-config", "private_key=hunter2"),
 			"--backend-config", "private_key", `backend "oci"`, "argv"),
+		badUsage("setting of another backend", only("--backend", "http", "--backend-config", "secret_suffix=x"),
+			"--backend http", "secret_suffix", `"kubernetes"`),
 		badUsage("switch neither on nor off", only("--backend-config", "secret_suffix=x", "--backend-config", "in_cluster_config=perhaps"),
 			"--backend-config", "in_cluster_config=perhaps", "true nor false"),
 		badUsage("kubeconfig missing", only("--backend-config", "secret_suffix=x", "--backend-config", "config_path=DIR/nowhere"),
@@ -68,6 +70,14 @@ func TestBadBackend(t *testing.T) {
 		badUsage("cloud block", nil, "cloud.tf", "cloud block", "remove it").
 			with(file("config/cloud.tf", "terraform {\n  cloud {}\n}\n")),
 		badUsage("no backend at all", only(), "no backend", "--backend-config", "--local"),
+		badUsage("state in the working directory", only("--backend", "local", "--backend-config", "path=here.tfstate"),
+			`backend "local"`, "absolute path", "--workdir"),
+		badUsage("state in the working directory, by an absolute path",
+			only("--backend", "local", "--backend-config", "path=DIR/work/root/here.tfstate"), `backend "local"`, "--workdir"),
+		badUsage("state in the working directory declared", only(), `backend "local"`, "--workdir").
+			with(file("config/backend.tf", "terraform {\n  backend \"local\" {\n    path = \"here.tfstate\"\n  }\n}\n")),
+		badUsage("state nowhere", only(), `backend "inmem"`, "--local").
+			with(file("config/backend.tf", "terraform {\n  backend \"inmem\" {}\n}\n")),
 		badUsage("local and another backend declared", only("--local"), "backend.tf", `"s3"`).
 			with(file("config/backend.tf", s3)),
 		badUsage("local and an http backend declared", only("--local"), "backend.tf", `"http"`, "empty state").
@@ -81,6 +91,7 @@ func TestBadPlanKey(t *testing.T) {
 	short.op = "plan"
 	testBad(t, short,
 		badUsage("missing", more("--plan-key-file", "DIR/key", "--expect-plan", "p2:00"), "--plan-key-file", "/key", "no such file"),
+		badUsage("no hash of a plan", more("--expect-plan", "sha256:00"), "--expect-plan sha256:00", "--op plan"),
 		badUsage("a folder", more("--plan-key-file", "DIR/config", "--expect-plan", "p2:00"), "--plan-key-file", "/config", "is a directory"),
 	)
 }

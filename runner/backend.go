@@ -90,6 +90,9 @@ func (b *backend) infer() string {
 func (b *backend) check(declared, where string) error {
 	for _, o := range owners {
 		if _, given := b.settings[o.key]; given && !slices.Contains(o.kinds, declared) {
+			if where == "--backend" {
+				return usagef("--backend %s: %s is a setting of backend %q: change one of them", declared, o.key, o.kinds[0])
+			}
 			return wrongBackend(where, declared, o.kinds[0])
 		}
 	}
@@ -132,6 +135,34 @@ func (b *backend) kubeConfig() (kube.Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// expandHome writes out the home in the paths of a kubeconfig: the children have another one.
+func (b *backend) expandHome(environ []string) {
+	home := ""
+	for _, pair := range environ {
+		if value, ok := strings.CutPrefix(pair, "HOME="); ok {
+			home = value
+		}
+	}
+	if home == "" {
+		return
+	}
+	if rest, ok := strings.CutPrefix(b.settings["config_path"], "~"); ok && (rest == "" || rest[0] == '/') {
+		b.settings["config_path"] = home + rest
+	}
+	var paths []string
+	if json.Unmarshal([]byte(b.settings["config_paths"]), &paths) != nil {
+		return // kubeConfig has the message
+	}
+	for i, path := range paths {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			paths[i] = home + "/" + rest
+		}
+	}
+	if all, err := json.Marshal(paths); err == nil {
+		b.settings["config_paths"] = string(all)
+	}
 }
 
 // podNamespaceFile is where a pod finds the namespace of its ServiceAccount.

@@ -79,6 +79,18 @@ func (r *run) setListed(where string) {
 	r.saver.soon(r.save)
 }
 
+// dropLists removes the lists of earlier local runs once nothing of them is unsaved.
+func (r *run) dropLists() {
+	if r.res.Unsaved != nil || r.earlier != nil || r.rt == nil {
+		return
+	}
+	for _, path := range r.lists {
+		if filepath.Dir(path) == filepath.Join(r.local.dir, resultsDir) {
+			_ = os.Remove(path)
+		}
+	}
+}
+
 // discardList removes a list that turned out not to be needed. One in a ConfigMap stays as long as its Job: the runner
 // may not delete it.
 func (r *run) discardList() {

@@ -10,7 +10,7 @@ import (
 
 // dryRun prints the steps with their exact argv, and what the environment would lose. It runs nothing.
 func (r *run) dryRun() error {
-	w := r.host.Out
+	w := &strings.Builder{}
 	// The run itself would not work in the directory that this look at it does.
 	actual := newWorkspace(r.opts.Workdir)
 	actual.root = actual.dir + strings.TrimPrefix(r.work.root, r.work.dir)
@@ -19,6 +19,9 @@ func (r *run) dryRun() error {
 		fmt.Fprintln(w, quoteArgs(append(r.rt.Command[:len(r.rt.Command):len(r.rt.Command)], args...)))
 	}
 	printNames(w, "dropped from the environment", r.res.Env.Dropped)
+	if _, err := io.WriteString(r.host.Out, w.String()); err != nil {
+		return fmt.Errorf("print the steps: %w", err)
+	}
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	if class == runtime.FailureConfig && name == stepInit && !r.opts.Local {
 		wayOut += ", or the settings of --backend-config"
 	}
-	f.err = fmt.Errorf("exit %d (%s): %s", exit.Code, class, wayOut)
+	f.err = fmt.Errorf("exit %d (%s): %s%s", exit.Code, class, wayOut, r.causeText(class, out))
 	if name := exit.SignalName(); name != "" {
 		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
 	}
@@ -115,6 +115,24 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	}
 	f.resources = failedResources(out)
 	return f
+}
+
+// maxCause bounds what the last line quotes of a runtime's message, in bytes.
+const maxCause = 300
+
+// causeText quotes the first error where the way out speaks of it, and it is about no resource. It goes on from a sentence.
+func (r *run) causeText(class runtime.Failure, out *runtime.Output) string {
+	switch class {
+	case runtime.FailureRBAC, runtime.FailureQuota, runtime.FailureBackend, runtime.FailureStateWrite:
+	default:
+		return ""
+	}
+	errors := out.Diagnostics()
+	if len(errors) == 0 {
+		return ""
+	}
+	text := result.Plain(r.redact.String(errors[0].Text())) // before it is cut
+	return ": " + result.Cut(strings.Join(strings.Fields(text), " "), maxCause)
 }
 
 // failedResources are those that an error names, and those that failed without one of their own.

@@ -62,6 +62,9 @@ func (r *run) inheritFrom(path string) (told bool, err error) {
 		}
 	}
 	r.earlier = withEarlier(r.earlier, earlier.Unsaved)
+	if u := earlier.Unsaved; u != nil && u.Planned != "" {
+		r.lists = append(r.lists, u.Planned)
+	}
 	return true, nil
 }
 
@@ -119,6 +122,7 @@ func (r *run) settleEarlier(ctx context.Context) {
 	})
 	log := r.log
 	if unnamed > 0 {
+		r.lists = nil // they are all that tells of those
 		log = log.With("and more, in the list", unnamed, "list", left.Planned)
 	}
 	if left.Count > 0 || unnamed > 0 {

@@ -155,7 +155,7 @@ func (l *local) serve(ctx context.Context, r *run) error {
 	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{
 		Auth: statesrv.NewOneUser(localUser, secret), Log: log, OnFault: l.noteFault,
 	})
-	noting := noteLocks(handler, r.work.lockNote(), secret)
+	noting := noteLocks(handler, r.work.lockNote(), secret, l.noteFault)
 	ctx, l.stop = context.WithCancel(ctx)
 	l.stopped = make(chan struct{})
 	go func() {

@@ -20,7 +20,7 @@ func (w workspace) lockNote() string { return filepath.Join(w.dir, ".lock-id") }
 
 // noteLocks writes down which lock a child asks for, before the server can grant it. The server of a local run ends with
 // its runner, and when both are killed nobody else knows that the holder of the lock is dead.
-func noteLocks(next http.Handler, note, secret string) http.Handler {
+func noteLocks(next http.Handler, note, secret string, onFault func(error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if _, password, _ := request.BasicAuth(); request.Method == "LOCK" && password == secret {
 			body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxLockBody))
@@ -28,6 +28,7 @@ func noteLocks(next http.Handler, note, secret string) http.Handler {
 				err = appendLine(note, info.ID)
 			}
 			if err != nil {
+				onFault(err)
 				http.Error(w, "the lock could not be written down: "+err.Error(), http.StatusServiceUnavailable)
 				return
 			}

@@ -103,10 +103,15 @@ func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) e
 }
 
 func (r *run) lockedFailure(step string) *failure {
+	wayOut := "try again when it is free, or hand its ID down by --force-unlock when its holder is dead"
+	if c, ok := r.keeper.(*cluster); ok && r.holder().ID == "" {
+		wayOut = "if the holder in Lease " + c.lease() + " is the empty string, no runtime can take or release it: " +
+			"captf lock release " + c.lease() + " repairs it"
+	}
 	return &failure{
 		kind: result.KindStep, reason: result.ReasonLocked, step: step,
-		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; try again when it is free, or hand its ID down by --force-unlock when its holder is dead",
-			r.budget.used.Round(time.Second), r.budget.total, r.holder()),
+		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; %s",
+			r.budget.used.Round(time.Second), r.budget.total, r.holder(), wayOut),
 	}
 }
 

@@ -122,7 +122,8 @@ func (r *run) approve(s plan.Summary) error {
 	if r.opts.ExpectPlan != "" && r.res.Plan.Hash != r.opts.ExpectPlan {
 		wayOut := "look at the new plan and approve it"
 		if len(s.Resources) == 0 && s.OutputChanges == 0 {
-			wayOut = "the new one has no changes: what was approved is already done, or was undone"
+			wayOut = "the new one has no changes: what was approved is already done, or was undone, " +
+				"or this run has other inputs"
 		}
 		return &failure{kind: result.KindPlanChanged, step: "plan",
 			err: fmt.Errorf("the plan has the hash %s, but %s was approved: %s", r.res.Plan.Hash, r.opts.ExpectPlan, wayOut)}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/captf/captf-runner/runner/naming"
@@ -123,10 +125,14 @@ func (o Options) validateTimes() error {
 // needsPlanKey tells whether the run will print or compare a plan hash.
 func (o Options) needsPlanKey() bool { return o.Op == naming.Plan || o.ExpectPlan != "" }
 
+var planHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^p2:[0-9a-f]+$`) })
+
 func (o Options) validateApprovals() error {
 	switch {
 	case (o.GuardDeletes || o.ExpectPlan != "") && o.Op != naming.Apply:
 		return usagef("--guard-deletes and --expect-plan work with --op apply, not %s", o.Op)
+	case o.ExpectPlan != "" && !planHash().MatchString(o.ExpectPlan):
+		return usagef("--expect-plan %s is no hash of a plan: give the one that --op plan tells, p2:…", o.ExpectPlan)
 	case o.needsPlanKey() && o.PlanKeyFile == "" && !o.Local:
 		return usagef("--plan-key-file is missing: --op plan and --expect-plan need the key of the plan hash")
 	}

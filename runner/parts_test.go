@@ -252,7 +252,7 @@ func TestWarnings(t *testing.T) {
 
 // TestAdviceAboutRights tells a right that is missing from a token that nobody knows: only the first can be granted.
 func TestAdviceAboutRights(t *testing.T) {
-	r := &run{stop: runtime.NewStop(0)}
+	r := &run{redact: redact.New(), stop: runtime.NewStop(0)}
 	for text, want := range map[string]string{
 		`Error: secrets is forbidden: User "u" cannot list resource "secrets"`: "grant the ServiceAccount",
 		"Error: Failed to get existing workspaces: Unauthorized":               "does not know the token",

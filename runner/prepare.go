@@ -28,6 +28,9 @@ func configError(err error) error {
 
 func resultError(err error) error {
 	wayOut := "name a file that can be written with --result, in a pod the container's terminationMessagePath"
+	if isDiskFull(err) {
+		wayOut = "make room on that disk, or name a file on another with --result"
+	}
 	return fmt.Errorf("%w: %s", err, orMoreFiles(err, wayOut))
 }
 

@@ -61,7 +61,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	if err != nil {
 		f := asFailure(err, r.stop)
 		r.res.Error = r.errorOf(f)
-		err = errors.New(r.redact.String(r.subject() + ": " + f.Error() + unsavedText(r.res.Unsaved)))
+		err = errors.New(r.redact.String(r.subject() + ": " + f.Error() + unsavedText(r.res.Unsaved) + r.leftLockText()))
 	}
 	if r.local != nil && r.rt != nil && !r.opts.DryRun {
 		r.summarise(context.Background())
@@ -69,12 +69,21 @@ func (r *run) finish(err error) (*result.Result, error) {
 	unwritten := r.writeLast()
 	if unwritten == nil && r.file != nil {
 		r.dropTaken()
+		r.dropLists()
 	}
 	err = errors.Join(err, unwritten)
 	r.discardList()
 	r.announceEnd()
 	r.notifier.close(drainTime(r.stop))
 	return r.cleaned(), err
+}
+
+// leftLockText names the lock that this run leaves to those after it. The next local run releases it by itself.
+func (r *run) leftLockText() string {
+	if r.opts.Local || r.ownLock == "" || r.res.Lock.Released || r.holder().ID != r.ownLock {
+		return ""
+	}
+	return "; this run's own lock is still held: hand it down to the next run by --force-unlock " + r.ownLock
 }
 
 // maxNamed bounds how many resources the last line names.

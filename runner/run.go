@@ -66,6 +66,7 @@ type run struct {
 	claimed *os.File        // the flock of a local run's own result
 	earlier *result.Unsaved // what earlier local runs left, see inherit
 	taken   []string        // results of earlier local runs that this one's replaces
+	lists   []string        // of the changes that those were going to make
 	beside  []workspace     // of earlier local runs, taken over
 
 	saver saver

@@ -61,6 +61,11 @@ func (r *run) prepareInputs(ctx context.Context) (err error) {
 	if r.backend, err = readBackend(r.opts.BackendConfig); err != nil {
 		return err
 	}
+	if r.opts.Backend != "" && !r.opts.Local {
+		if err := r.backend.check(r.opts.Backend, "--backend"); err != nil {
+			return err
+		}
+	}
 	if kind := cmp.Or(r.opts.Backend, r.backend.infer()); kind == "kubernetes" {
 		return r.settleBackend(ctx, kind) // the root can only agree, and the API server takes its time
 	}
@@ -185,6 +190,9 @@ func (r *run) prepareBackend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkOutlives(kind); err != nil {
+		return err
+	}
 	if note != "" && !r.opts.Local { // a local run's state server is its own
 		r.log.Info(note)
 	}
@@ -197,6 +205,7 @@ func (r *run) prepareBackend(ctx context.Context) error {
 // settleBackend is for a backend whose type is known: the settings are sorted, and what the run itself has to do with the
 // place of the state begins.
 func (r *run) settleBackend(ctx context.Context, kind string) error {
+	r.backend.expandHome(r.host.Environ)
 	err := r.backend.become(kind, podNamespace(r.host.Environ))
 	r.redact.Add(r.backend.secrets()...)
 	if err != nil {

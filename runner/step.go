@@ -103,7 +103,9 @@ func (r *run) waitToRetry(ctx context.Context, name string, pause time.Duration,
 	left := r.budget.left()
 	if left < time.Second {
 		f := r.lockedFailure(name)
-		f.tail = output.Tail()
+		if r.holder().ID == "" { // else the runtime's text may name itself as the holder
+			f.tail = output.Tail()
+		}
 		return f
 	}
 	start := time.Now()

@@ -54,7 +54,7 @@ func (r *run) adoptDeadLock(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case holder != nil && slices.Contains(ids, holder.ID):
-		r.log.Warn("an earlier run was killed and left the state locked: its lock is released first", "holder", holder.String())
+		r.log.Warn("an earlier run left the state locked: its lock is released first", "holder", holder.String())
 		r.opts.ForceUnlock = holder.ID
 	default:
 		r.forgetDeadLocks()

@@ -102,8 +102,14 @@ func (r *run) notReleased(err error) error {
 		return interrupted(r.stop, stepForceUnlock, "the release was interrupted")
 	}
 	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: stepForceUnlock, err: err}
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsForbidden(err):
 		f.reason = result.ReasonRBAC
+	case r.local != nil && isDiskFull(err):
+		f.err, f.reason = r.local.stateError(err), result.ReasonDisk
+	}
+	if where := r.inheritedState(); where != "" {
+		f.err = fmt.Errorf("%w; %s", f.err, r.whereabouts(result.SavedLost, where))
 	}
 	return f
 }

@@ -34,9 +34,14 @@ func (r *run) collectVariables() error {
 		return fmt.Errorf("variables: %w", err)
 	}
 	files := slices.DeleteFunc(found, func(path string) bool { return !isAutoLoaded(filepath.Base(path)) })
-	for _, file := range append(files, r.opts.VarFiles...) {
+	for _, file := range files {
 		if err := r.redactFile(file); err != nil {
 			return fmt.Errorf("variables: %w", err)
+		}
+	}
+	for _, file := range r.opts.VarFiles {
+		if err := r.redactFile(file); err != nil {
+			return usagef("--var-file: %w: name a file that can be read more than once", err)
 		}
 	}
 	return nil

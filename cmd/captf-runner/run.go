@@ -56,6 +56,9 @@ func execute(o runner.Options, signals chan os.Signal, environ []string, stdout,
 	stop := runtime.NewStop(o.StopTimeout)
 	out, errOut, closeOutlets := outlets(stdout, stderr, stop.Done())
 	defer closeOutlets()
+	if o.DryRun { // its output is all that it does, and no child waits for it
+		out, errOut = stdout, stderr
+	}
 	log := newLog(errOut, o.Local)
 	if err := runtime.Adopt(); err != nil {
 		log.Warn("orphans of the runtime cannot be adopted, so some may outlive the run", "error", err)

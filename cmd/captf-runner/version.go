@@ -30,9 +30,13 @@ func printVersion(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "captf-runner version: the only argument is -o json")
 		return result.ExitUsage
 	case *format == "json":
-		_ = json.NewEncoder(stdout).Encode(v)
+		err = json.NewEncoder(stdout).Encode(v)
 	default:
-		fmt.Fprintf(stdout, "captf-runner %s (commit %s, %s)\n", v.Version, v.Commit, v.Go)
+		_, err = fmt.Fprintf(stdout, "captf-runner %s (commit %s, %s)\n", v.Version, v.Commit, v.Go)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(stderr, "captf-runner version: %v\n", err)
+		return result.ExitFailed
 	}
 	return result.ExitDone
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // declarations are what one file declares.
@@ -76,12 +77,26 @@ func (d *declarations) addSettings(body hcl.Body, file string) hcl.Diagnostics {
 		where := Location{File: file, Line: block.DefRange.Start.Line}
 		switch {
 		case block.Type == "backend" && d.backend == nil:
-			d.backend = &Backend{Type: block.Labels[0], Location: where}
+			d.backend = &Backend{Type: block.Labels[0], Path: literal(block.Body, "path"), Location: where}
 		case block.Type == "cloud" && d.cloud == nil:
 			d.cloud = &where
 		}
 	}
 	return diags
+}
+
+// literal is the text of an attribute, empty when there is none, or no plain text.
+func literal(body hcl.Body, name string) string {
+	content, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: name}}})
+	a := content.Attributes[name]
+	if a == nil {
+		return ""
+	}
+	v, diags := a.Expr.Value(nil)
+	if diags.HasErrors() || !v.IsWhollyKnown() || v.IsNull() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
 }
 
 func (d *declarations) addVariable(block *hcl.Block, src []byte) hcl.Diagnostics {

@@ -35,6 +35,7 @@ type Module struct {
 // Backend is a declared backend.
 type Backend struct {
 	Type string // "kubernetes", "http", …
+	Path string // what it sets as its path, if that is plain text
 	Location
 }
 
