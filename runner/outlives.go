@@ -14,7 +14,8 @@ func (r *run) checkOutlives(kind string) error {
 	inside := !filepath.IsAbs(path) || strings.HasPrefix(filepath.Clean(path), r.work.dir+string(filepath.Separator))
 	if kind == "inmem" || kind == "local" && inside {
 		return usagef("root: backend %q would keep the state only as long as this run, and the next one would "+
-			"make everything a second time: take another backend, or --local; backend \"local\" needs an absolute path outside of --workdir", kind)
+			"make everything a second time: take another backend, or --local; "+
+			"backend \"local\" needs an absolute path outside of --workdir", kind)
 	}
 	return nil
 }
