@@ -162,18 +162,7 @@ func (c change) failAt(t *testing.T, at int) {
 // TestFullDisk fills a real file system, of two MiB. Nothing that was acknowledged is
 // lost, and with room again the server goes on.
 func TestFullDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=2m,mode=700"); err != nil {
-		t.Fatalf("mount a small file system (the tests run as root): %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	path := smallDisk(t)
 	s := serveDir(t, filepath.Join(path, "data"))
 	s.must("LOCK", "", lockA)
 	state := func(serial int) string {
@@ -209,6 +198,39 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the second start says %s", said)
 	}
 	wantHistory(t, statesrv.NewStates(openDir(t, filepath.Join(path, "data")), statesrv.Rules{}), "s", serial)
+}
+
+// TestFullDiskAfterTheFirstLock has no room for anything since the first lock of a state, which had no record before.
+func TestFullDiskAfterTheFirstLock(t *testing.T) {
+	path := smallDisk(t)
+	s := serveDir(t, filepath.Join(path, "data"))
+	s.must("LOCK", "", lockA)
+	fillDisk(t, path)
+	if status, text := s.ask("UNLOCK", "", lockA); status != http.StatusOK {
+		t.Errorf("an unlock without any room: %d %s, want 200", status, text)
+	}
+	if status, text := s.ask("LOCK", "", lockA); status != http.StatusOK {
+		t.Errorf("another lock without any room: %d %s, want 200", status, text)
+	}
+	s.must("UNLOCK", "", lockA)
+}
+
+// smallDisk is a real file system of two MiB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "disk")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=2m,mode=700"); err != nil {
+		t.Fatalf("mount a small file system (the tests run as root): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return path
 }
 
 // fillDisk leaves no room for a single byte.

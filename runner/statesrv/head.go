@@ -175,7 +175,7 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 		return err
 	}
 	if rev == "" {
-		rev, err = s.store.Create(ctx, headKey(name), data)
+		rev, err = s.createHead(ctx, name, h, data)
 	} else {
 		rev, err = s.store.Swap(ctx, headKey(name), rev, data)
 	}
@@ -188,6 +188,16 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 		}
 	}
 	return err
+}
+
+// createHead stores the first head of a state. A lock is only granted if it can be released on a full disk.
+func (s *States) createHead(ctx context.Context, name string, h *head, data []byte) (store.Revision, error) {
+	if h.Lock != nil {
+		if err := store.Reserve(ctx, s.store, headKey(name), data); err != nil {
+			return "", err
+		}
+	}
+	return s.store.Create(ctx, headKey(name), data)
 }
 
 // resolve finds out whether the write with that ID was done although the answer

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 
@@ -22,6 +23,28 @@ import (
 // It holds the file's own flock while it reads, and whoever swaps takes no spare
 // that is being read.
 const sparePrefix = ".spare-"
+
+// Reserve implements store.Reserver: it makes the spare, which has the size of data. One that is there is left alone. It
+// gets its name when it is written, for from then on it may be another swap's.
+func (s *Store) Reserve(ctx context.Context, key string, data []byte) error {
+	if err := store.Check(ctx, key); err != nil {
+		return err
+	}
+	p, err := s.make(path.Dir(key))
+	if err != nil {
+		return fmt.Errorf("reserve %s: %w", key, err)
+	}
+	defer p.Close()
+	temp := tempPrefix + rand.Text()
+	defer p.Remove(temp)
+	if err := p.fresh(temp, path.Base(key), 0o600, data); err != nil {
+		return fmt.Errorf("reserve %s: %w", key, err)
+	}
+	if err := p.Link(temp, sparePrefix+path.Base(key)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("reserve %s: %w", key, err)
+	}
+	return nil
+}
 
 // Swap implements store.Store by a rename while it holds the directory's flock.
 func (s *Store) Swap(ctx context.Context, key string, old store.Revision, data []byte) (store.Revision, error) {
