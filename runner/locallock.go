@@ -25,7 +25,9 @@ func noteLocks(next http.Handler, note, secret string, onFault func(error)) http
 		if _, password, _ := request.BasicAuth(); request.Method == "LOCK" && password == secret {
 			body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxLockBody))
 			if info, bad := lock.ParseInfo(string(body)); err == nil && bad == nil {
-				err = appendLine(note, info.ID)
+				if err = appendLine(note, info.ID); err != nil {
+					onFault(err)
+				}
 			}
 			if err != nil {
 				onFault(err)

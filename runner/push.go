@@ -222,6 +222,9 @@ func (r *run) pushWhenFree(ctx context.Context, state unsavedState) error {
 // where that state is, and who holds the lock when that is why.
 func (r *run) stillUnsaved(path string, state unsavedState, err error) *failure {
 	f := &failure{kind: result.KindStep, reason: result.ReasonStateWrite, step: stepStatePush, err: err}
+	if isDiskFull(err) {
+		f.reason = result.ReasonDisk
+	}
 	errors.As(err, &f) // of the wait for the lock
 	wayOut := r.whereabouts(result.SavedLost, path)
 	if errors.Is(err, errUnreadable) {
