@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/captf/captf-runner/runner/statesrv"
+	"github.com/captf/captf-runner/runner/statesrv/store/dir"
 )
 
 // localDefaults replaces the defaults of the image contract by those of a laptop.
@@ -24,6 +25,9 @@ func (o Options) localDefaults() (Options, error) {
 	}
 	if o.Config == DefaultConfig {
 		o.Config = ""
+	}
+	if err := checkOwner(localDir); err != nil && !o.DryRun {
+		return o, err
 	}
 	name, err := localName(o.Module)
 	if err != nil {
@@ -41,9 +45,22 @@ func (o Options) localDefaults() (Options, error) {
 		return o, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(o.Result), 0o700); err != nil {
-		return o, fmt.Errorf("%w: a local run keeps all it has in %s: make that writable, or start the run in another folder", err, localDir)
+		wayOut := "make that writable"
+		if isDiskFull(err) {
+			wayOut = "make room on its disk"
+		}
+		return o, fmt.Errorf("%w: a local run keeps all it has in %s: %s, or start the run in another folder", err, localDir, wayOut)
 	}
 	return o, nil
+}
+
+// checkOwner refuses that root writes into the folder of another user, whose next run could not read that.
+func checkOwner(path string) error {
+	if uid, foreign := dir.Foreign(path); foreign {
+		return fmt.Errorf("%s belongs to the user with ID %[2]d, whose next run could not read what root writes there: "+
+			"run this as that user, with sudo -u '#%[2]d'", path, uid)
+	}
+	return nil
 }
 
 // flat is a state's name as the name of one file: a folder for each of its parts could hold another state's.

@@ -136,7 +136,7 @@ func (o *options) state(ctx context.Context, arg string) (state, error) {
 		return nil, err
 	}
 	l := &local{states: states, name: arg, by: o.app.caller(), store: store}
-	if uid, yes := foreign(o.data); yes {
+	if uid, yes := dir.Foreign(o.data); yes {
 		return &owned{local: l, path: o.data, uid: uid}, nil
 	}
 	return l, nil

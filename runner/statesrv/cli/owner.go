@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
-	"syscall"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 )
@@ -15,16 +13,6 @@ type owned struct {
 	*local
 	path string
 	uid  uint32
-}
-
-// foreign returns the owner of a directory if it is not root, who asks.
-func foreign(path string) (uid uint32, yes bool) {
-	info, err := os.Stat(path)
-	if err != nil || os.Geteuid() != 0 {
-		return 0, false
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return stat.Uid, ok && stat.Uid != 0
 }
 
 // ownedError says that only the owner of a directory may change it.

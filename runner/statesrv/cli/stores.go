@@ -15,7 +15,7 @@ import (
 // that is not there. The caller closes it.
 func openStore(ctx context.Context, address string, getenv func(string) string) (st store.Store, closeStore func() error, err error) {
 	if path, ok := strings.CutPrefix(address, "dir:"); ok {
-		if uid, yes := foreign(path); yes {
+		if uid, yes := dir.Foreign(path); yes {
 			return nil, nil, ownedError(path, uid)
 		}
 	}
