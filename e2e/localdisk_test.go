@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,10 @@ func TestFullDiskUnderLocalState(t *testing.T) {
 	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
 		f, d := onSmallDisk(t, runtime)
 		f.slow(t, "1s", true)
+		// What the first child has removed could be room enough for the push.
+		f.stub(t, `filler='`+filepath.Join(d.dir, "filler")+`'
+[ "$1" != state ] || [ ! -e "$filler" ] || dd if=/dev/zero of="$filler" bs=4k oflag=append conv=notrunc 2>/dev/null
+exec "$REAL" "$@"`)
 		l := f.start(t, "apply", defaultResult)
 		l.says(t, creatingFirst)
 		d.fill(t)
@@ -53,6 +58,12 @@ func TestFullDiskUnderLocalState(t *testing.T) {
 			t.Errorf("%s holds no state with both files (%v)\n%s", where, err, o)
 		}
 
+		o = f.resultOf(t, f.run(t, "apply", defaultResult))
+		if e := o.result.Error; o.code != result.ExitPerson || e == nil || e.Reason != result.ReasonDisk {
+			t.Errorf("while it is full: exit %d, error = %+v; want a full disk\n%s", o.code, e, o)
+		}
+		checkText(t, lastLine(o.stderr), []string{"make room on the disk of " + d.dir, where})
+
 		if err := os.Remove(filepath.Join(d.dir, "filler")); err != nil {
 			t.Fatal(err)
 		}
@@ -65,6 +76,61 @@ func TestFullDiskUnderLocalState(t *testing.T) {
 		}
 		f.wantState(t, both...)
 	})
+}
+
+// TestFullDiskAtLocalLock has no room since the apply began: for what it writes down of its lock, first of all.
+func TestFullDiskAtLocalLock(t *testing.T) {
+	t.Parallel()
+	eachRuntime(t, func(t *testing.T, runtime tools.Runtime) {
+		f, d := onSmallDisk(t, runtime)
+		f.stub(t, `[ "$1" != apply ] || dd if=/dev/zero of=../filler bs=4k 2>/dev/null
+exec "$REAL" "$@"`)
+		o := f.resultOf(t, f.run(t, "apply", defaultResult, "--lock-timeout", "0"))
+		if e := o.result.Error; o.code != result.ExitFailed || e == nil || e.Reason != result.ReasonDisk {
+			t.Errorf("exit %d, error = %+v; want a full disk\n%s", o.code, e, o)
+		}
+		checkText(t, lastLine(o.stderr), []string{"make room on the disk of " + d.dir})
+	})
+}
+
+// TestFullDiskAtLocalStart has no room for anything: that is no error of the command line.
+func TestFullDiskAtLocalStart(t *testing.T) {
+	f := newBadFixture(t)
+	f.backend = newLocal(t, f)
+	d := smallDisk(t, filepath.Join(f.dir, ".captf"))
+	for _, folders := range []string{"", "results"} {
+		if err := os.MkdirAll(filepath.Join(d.dir, folders), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		d.fill(t)
+		o := f.run(t, "apply", defaultResult)
+		if o.code != result.ExitFailed {
+			t.Errorf("exit %d, want %d\n%s", o.code, result.ExitFailed, o)
+		}
+		checkText(t, lastLine(o.stderr), []string{"no space left on device", "make room on its disk"})
+		if err := os.Remove(filepath.Join(d.dir, "filler")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls := f.started(t); calls != "" {
+		t.Errorf("the runtime was started: %s", calls)
+	}
+}
+
+// TestLocalFolderOfAnotherUser has root start a run in another user's folder: what it would leave there, that user could
+// not read.
+func TestLocalFolderOfAnotherUser(t *testing.T) {
+	f := newBadFixture(t)
+	f.backend = newLocal(t, f)
+	folder := filepath.Join(f.dir, ".captf")
+	if err := errors.Join(os.Mkdir(folder, 0o700), os.Chown(folder, 1234, 1234)); err != nil {
+		t.Fatalf("give a folder away (the tests run as root): %v", err)
+	}
+	o := f.run(t, "apply")
+	if entries, err := os.ReadDir(folder); o.code != result.ExitUsage || err != nil || len(entries) > 0 {
+		t.Errorf("exit %d, want %d; root left %v (%v)\n%s", o.code, result.ExitUsage, entries, err, o)
+	}
+	checkText(t, lastLine(o.stderr), []string{".captf belongs to the user with ID 1234", "sudo -u '#1234'"})
 }
 
 // TestReadOnlyLocalState has a folder of states that nobody can write to: that is found before anything runs.

@@ -1,12 +1,16 @@
 package runner
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
 	"github.com/captf/captf-runner/runner/statesrv"
 )
 
@@ -39,5 +43,25 @@ func TestWayOutOfDamage(t *testing.T) {
 		if got := l.wayOut(err); strings.Contains(got, "start the run in another folder") || err == statesrv.ErrDamaged && !strings.Contains(got, "empty state") {
 			t.Errorf("of %v it says %q", err, got)
 		}
+	}
+}
+
+// TestReleaseOnAFullDisk names the unsaved state, and what to do. The error is made up: a real disk has room for it.
+func TestReleaseOnAFullDisk(t *testing.T) {
+	r := newRun(Options{Local: true, ownResult: true}, Host{Stop: runtime.NewStop(0), Log: slog.New(slog.DiscardHandler)})
+	kept := "/elsewhere/" + rescuedPrefix + "x" + keptSuffix
+	r.local, r.res.State = &local{dir: "/d"}, &result.State{Saved: result.SavedRescueDir, Where: kept}
+	f := asFailure(r.notReleased(fmt.Errorf("swap head: %w", syscall.ENOSPC)), r.stop)
+	if text := f.Error(); f.reason != result.ReasonDisk || !strings.Contains(text, "make room on the disk of /d") || !strings.Contains(text, kept) {
+		t.Errorf("reason %s: %s", f.reason, text)
+	}
+}
+
+// TestWorkdirErrorIsPlain tells of what os.RemoveAll met in words that a person knows, and of a way that a local run has,
+// too.
+func TestWorkdirErrorIsPlain(t *testing.T) {
+	text := workdirError(&os.PathError{Op: "openfdat", Path: "/w/root", Err: syscall.EACCES}).Error()
+	if want := "workdir: open /w/root: permission denied: make it and all in it writable"; !strings.HasPrefix(text, want) {
+		t.Errorf("got %q, want %q", text, want)
 	}
 }

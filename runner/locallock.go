@@ -25,9 +25,7 @@ func noteLocks(next http.Handler, note, secret string, onFault func(error)) http
 		if _, password, _ := request.BasicAuth(); request.Method == "LOCK" && password == secret {
 			body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxLockBody))
 			if info, bad := lock.ParseInfo(string(body)); err == nil && bad == nil {
-				if err = appendLine(note, info.ID); err != nil {
-					onFault(err)
-				}
+				err = appendLine(note, info.ID)
 			}
 			if err != nil {
 				onFault(err)

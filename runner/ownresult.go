@@ -20,8 +20,11 @@ func (r *run) claimResult() error {
 		err = r.claimResultBeside()
 	}
 	if err != nil {
-		return fmt.Errorf("result file %s: %w: %s", r.opts.Result, err,
-			orMoreFiles(err, "make the folder "+localDir+" and all in it writable, or name a file with --result"))
+		wayOut := "make the folder " + localDir + " and all in it writable, or name a file with --result"
+		if isDiskFull(err) {
+			wayOut = "make room on the disk of " + localDir
+		}
+		return fmt.Errorf("result file %s: %w: %s", r.opts.Result, err, orMoreFiles(err, wayOut))
 	}
 	return nil
 }

@@ -19,7 +19,14 @@ import (
 const varFile = "terraform.tfvars.json"
 
 func workdirError(err error) error {
-	return fmt.Errorf("workdir: %w: %s", err, orMoreFiles(err, "name a writable directory with room in it with --workdir"))
+	wayOut := "make it and all in it writable, or name another directory with --workdir"
+	if isDiskFull(err) {
+		wayOut = "make room on its disk, or name a directory on another one with --workdir"
+	}
+	if path, ok := err.(*fs.PathError); ok && path.Op == "openfdat" { // os.RemoveAll tells of the system call
+		err = &fs.PathError{Op: "open", Path: path.Path, Err: path.Err}
+	}
+	return fmt.Errorf("workdir: %w: %s", err, orMoreFiles(err, wayOut))
 }
 
 func configError(err error) error {

@@ -85,8 +85,11 @@ func Run(ctx context.Context, o Options, host Host) (*result.Result, error) {
 		err = r.openResult()
 	}
 	defer r.release()
+	if err != nil && !isDiskFull(err) {
+		err = usagef("%w", err)
+	}
 	if err != nil {
-		return r.finish(usagef("%w", err))
+		return r.finish(err)
 	}
 	defer r.startDeadline()()
 	return r.finish(r.execute(ctx))
