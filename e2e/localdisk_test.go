@@ -107,7 +107,7 @@ func TestFullDiskAtLocalStart(t *testing.T) {
 		if o.code != result.ExitFailed {
 			t.Errorf("exit %d, want %d\n%s", o.code, result.ExitFailed, o)
 		}
-		checkText(t, lastLine(o.stderr), []string{"no space left on device", "make room on its disk"})
+		checkText(t, lastLine(o.stderr), []string{"no space left on device", "make room on"})
 		if err := os.Remove(filepath.Join(d.dir, "filler")); err != nil {
 			t.Fatal(err)
 		}
