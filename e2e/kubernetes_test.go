@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/tools"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -108,6 +109,20 @@ func TestChangedLabels(t *testing.T) {
 		}
 		f.must(t, 0, "apply")
 	})
+}
+
+// TestChangedLabelsAskedTwice has the server fail once when the run asks for the labels: that is not taken for an answer.
+func TestChangedLabelsAskedTwice(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]fate{"fails": fails, "cut": cut} {
+		t.Run(name, func(t *testing.T) {
+			f, k, h := faultyCluster(t, tools.Runtimes(t)[0])
+			f.must(t, 0, "apply")
+			k.relabel(t, func(labels map[string]string) { delete(labels, naming.LabelMove) })
+			h.harms(nth(1, about("secrets"), first))
+			wantLabelRefused(t, f.must(t, result.ExitFailed, "apply"), naming.LabelMove)
+		})
+	}
 }
 
 func wantLabelRefused(t *testing.T, o outcome, label string) {

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cenkalti/backoff/v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/captf/captf-runner/internal/absent"
+	"github.com/captf/captf-runner/runner/kube"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/result"
 )
@@ -43,8 +47,7 @@ func checkSelector(ctx context.Context, keeper lockKeeper) error {
 	if !ok {
 		return nil
 	}
-	// A state can have a megabyte: it is not sent for this.
-	secret, err := c.client.Secrets(c.client.Namespace()).GetMetadata(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+	secret, err := c.stateSecret(ctx)
 	if err != nil {
 		return nil
 	}
@@ -56,6 +59,21 @@ func checkSelector(ctx context.Context, keeper lockKeeper) error {
 				c.client.Namespace(), secret.Name, key, secret.Labels[key], selector[key])}
 	}
 	return nil
+}
+
+// stateSecret reads the labels of the state's first Secret. An answer that may pass is not the last word: too much hangs
+// on it.
+func (c *cluster) stateSecret(ctx context.Context) (secret *kube.Metadata, err error) {
+	read := func() error {
+		// A state can have a megabyte: it is not sent for this.
+		secret, err = c.client.Secrets(c.client.Namespace()).GetMetadata(ctx, naming.StateSecret(c.suffix, 0), metav1.GetOptions{})
+		if absent.Is(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}
+	err = backoff.Retry(read, backoff.WithContext(backoff.WithMaxRetries(pausesFrom(50*time.Millisecond, time.Second), 4), ctx))
+	return secret, err
 }
 
 // glanceAge is how long a lock that was seen free need not be looked at again.
