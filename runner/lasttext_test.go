@@ -66,23 +66,34 @@ func TestHomeInKubeconfig(t *testing.T) {
 	}
 }
 
-// TestUnnotedLockIsAFault has a disk on which nobody can write down who asks for the lock.
+// TestUnnotedLockIsAFault has a disk on which nobody can write down who asks for the lock, and a client that is too odd for
+// that: only the first is a fault.
 func TestUnnotedLockIsAFault(t *testing.T) {
-	l := &local{dir: "/d"}
-	server := httptest.NewServer(noteLocks(http.NotFoundHandler(), filepath.Join(t.TempDir(), "gone", "note"), "s", l.noteFault))
-	defer server.Close()
-	request, err := http.NewRequestWithContext(t.Context(), "LOCK", server.URL, strings.NewReader(`{"ID":"id-1"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.SetBasicAuth(localUser, "s")
-	answer, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer.Body.Close()
-	if answer.StatusCode != http.StatusServiceUnavailable || !errors.Is(l.diskFault(), os.ErrNotExist) {
-		t.Errorf("%s, fault %v", answer.Status, l.diskFault())
+	for name, row := range map[string]struct {
+		body   string
+		status int
+		fault  error
+	}{
+		"nowhere to write": {`{"ID":"id-1"}`, http.StatusServiceUnavailable, os.ErrNotExist},
+		"too long a body":  {strings.Repeat("x", maxLockBody+1), http.StatusBadRequest, nil},
+		"no lock info":     {"x", http.StatusNotFound, nil}, // by the server behind it
+	} {
+		l := &local{dir: "/d"}
+		server := httptest.NewServer(noteLocks(http.NotFoundHandler(), filepath.Join(t.TempDir(), "gone", "note"), "s", l.noteFault))
+		defer server.Close()
+		request, err := http.NewRequestWithContext(t.Context(), "LOCK", server.URL, strings.NewReader(row.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.SetBasicAuth(localUser, "s")
+		answer, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != row.status || !errors.Is(l.diskFault(), row.fault) {
+			t.Errorf("%s: %s, fault %v", name, answer.Status, l.diskFault())
+		}
 	}
 }
 

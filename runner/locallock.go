@@ -24,13 +24,16 @@ func noteLocks(next http.Handler, note, secret string, onFault func(error)) http
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		if _, password, _ := request.BasicAuth(); request.Method == "LOCK" && password == secret {
 			body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxLockBody))
-			if info, bad := lock.ParseInfo(string(body)); err == nil && bad == nil {
-				err = appendLine(note, info.ID)
-			}
 			if err != nil {
-				onFault(err)
-				http.Error(w, "the lock could not be written down: "+err.Error(), http.StatusServiceUnavailable)
+				http.Error(w, "the body did not arrive: "+err.Error(), http.StatusBadRequest)
 				return
+			}
+			if info, odd := lock.ParseInfo(string(body)); odd == nil {
+				if err := appendLine(note, info.ID); err != nil {
+					onFault(err)
+					http.Error(w, "the lock could not be written down: "+err.Error(), http.StatusServiceUnavailable)
+					return
+				}
 			}
 			request.Body = io.NopCloser(bytes.NewReader(body))
 		}
