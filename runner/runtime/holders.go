@@ -67,10 +67,5 @@ func (h Holder) kill(file string) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	for _, now := range HoldersOf(file) {
-		if now == h {
-			return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
-		}
-	}
-	return false
+	return hasOpen(h.PID, file) && newHolder(h.PID) == h && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
