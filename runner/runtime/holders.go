@@ -29,12 +29,16 @@ func HoldersOf(file string) []Holder {
 	return all
 }
 
-// hasOpen is false for a process that may not be looked at.
+// hasOpen is false for a process that may not be looked at. The path may lead through links.
 func hasOpen(pid int, file string) bool {
+	wanted, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
 	links, _ := filepath.Glob(procFile(pid, "fd/*"))
 	return slices.ContainsFunc(links, func(link string) bool {
-		target, err := os.Readlink(link)
-		return err == nil && target == file
+		open, err := os.Stat(link)
+		return err == nil && os.SameFile(open, wanted)
 	})
 }
 

@@ -42,7 +42,11 @@ func untilHolders(t *testing.T, file string, want ...string) []Holder {
 
 // TestEndPlugins ends a provider when its runtime is dead, and nothing else that an earlier run left.
 func TestEndPlugins(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "in-use"))
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), linked); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(linked, "in-use"))
 	if err != nil {
 		t.Fatal(err)
 	}
