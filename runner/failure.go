@@ -89,7 +89,7 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	class := runtime.Classify(exit, out, name == stepInit)
 	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
 		class = runtime.FailureLocked // it waited longer than it was told to
-		if errors.Is(r.gaveUp, errUnanswered) {
+		if errors.Is(r.child.gaveUp, errUnanswered) {
 			class = runtime.FailureBackend
 		}
 	}
@@ -108,7 +108,7 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	if name := exit.SignalName(); name != "" {
 		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
 	}
-	if class == runtime.FailureBackend && errors.Is(r.gaveUp, errUnanswered) {
+	if class == runtime.FailureBackend && errors.Is(r.child.gaveUp, errUnanswered) {
 		f.err = fmt.Errorf("%w to a request of the step, which was ended %s after its begin: --lock-timeout is %s; try again when it answers",
 			errUnanswered, exit.Duration.Round(time.Second), r.budget.total)
 		f.tail = strings.TrimSpace(f.err.Error() + "\n" + out.Tail())

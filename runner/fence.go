@@ -41,14 +41,14 @@ func (r *run) fenceOwn(ctx context.Context) {
 	ctx, cancel := r.look(ctx)
 	defer cancel()
 	holder, err := c.Holder(ctx)
-	if err == nil && compare(holder, r.ownLock).Outcome != lock.Released {
+	if err == nil && compare(holder, r.child.lock).Outcome != lock.Released {
 		return
 	}
 	if err == nil {
-		err = c.fence(ctx, r.ownLock)
+		err = c.fence(ctx, r.child.lock)
 	}
 	if err != nil {
-		r.noFence(r.ownLock, err)
+		r.noFence(r.child.lock, err)
 	}
 }
 

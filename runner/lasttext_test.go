@@ -27,7 +27,7 @@ func TestLeftLockText(t *testing.T) {
 		"taken over":           {result.Lock{ID: "id-2"}, false, ""},
 		"the next run does it": {result.Lock{ID: "id-1"}, true, ""},
 	} {
-		r := &run{opts: Options{Local: tt.local}, ownLock: "id-1", res: &result.Result{Lock: &tt.lock}}
+		r := &run{opts: Options{Local: tt.local}, child: child{lock: "id-1"}, res: &result.Result{Lock: &tt.lock}}
 		if got := r.leftLockText(); !strings.HasSuffix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q at its end", name, got, tt.want)
 		}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"time"
@@ -14,24 +13,23 @@ import (
 // observeLock learns the ID of the lock that the child has just taken: no runtime prints it. It is called
 // at the first line that only a child with the lock prints, so whoever holds the lock then is the child.
 func (r *run) observeLock() {
-	r.lockedAt = time.Now()
+	r.child.lockedAt = time.Now()
 	if r.keeper == nil {
 		return
 	}
-	r.observing.Go(func() { r.findOwnLock(context.Background()) })
+	r.child.observing.Go(func() { r.findOwnLock(context.Background()) })
 }
 
-// findOwnLock notes the ID of the child's lock. The child made it after its own start, and before it said that it has the
-// lock: any other one is of somebody who took the lock away, or took it later.
+// findOwnLock notes the ID of the child's lock.
 func (r *run) findOwnLock(ctx context.Context) {
 	ctx, cancel := r.look(ctx)
 	defer cancel()
 	holder, err := r.keeper.Holder(ctx)
-	if err != nil || holder == nil || !onThisHost(holder) || holder.Created.Before(r.stepStart) || holder.Created.After(r.lockedAt) {
+	if err != nil || !r.child.holds(holder) {
 		return
 	}
 	r.update(func(res *result.Result) {
-		r.ownLock = holder.ID
+		r.child.lock = holder.ID
 		setHolder(res.Lock, *holder)
 	})
 	r.save()
@@ -41,41 +39,45 @@ func (r *run) findOwnLock(ctx context.Context) {
 // rights to it, or the network, went just after the lock was taken, and may be back. Only a child that did not
 // release the lock has left it.
 func (r *run) lookForLeftLock(ctx context.Context) {
-	if r.keeper != nil && r.ownLock == "" && r.leftLock && r.childGone && !r.lockedAt.IsZero() {
+	if r.keeper != nil && r.child.leftUnseen() {
 		r.findOwnLock(ctx)
 	}
+}
+
+// holdsOwnLock tells whether the lock that the child was seen to hold still is the one that is held.
+func (r *run) holdsOwnLock() bool {
+	return r.child.lock != "" && !r.res.Lock.Released && r.holder().ID == r.child.lock
 }
 
 // releaseOwnLock releases the lock that a child left behind: it was killed, or could not reach the lock, and can
 // never do so later. It does nothing while a process of that child may be alive.
 func (r *run) releaseOwnLock(ctx context.Context) {
 	r.lookForLeftLock(ctx)
-	if r.keeper == nil || r.ownLock == "" || !r.childGone || r.res.Lock.Released || r.holder().ID != r.ownLock {
+	if r.keeper == nil || !r.child.gone || !r.holdsOwnLock() {
 		return
 	}
 	r.fenceOwn(ctx)
 	ctx, cancel := r.look(ctx)
 	defer cancel()
-	unlock, err := r.keeper.Release(ctx, r.ownLock)
+	unlock, err := r.keeper.Release(ctx, r.child.lock)
 	switch {
 	case err != nil:
 		next := "hand its ID down to the next run"
 		if r.opts.Local {
 			next = "the next run of this module does that"
 		}
-		r.log.Warn("the lock that this run's own child left could not be released: "+next, "id", r.ownLock, "error", err)
+		r.log.Warn("the lock that this run's own child left could not be released: "+next, "id", r.child.lock, "error", err)
 	case unlock.Outcome == lock.Released:
-		r.log.Info("released the lock that this run's own child left", "id", r.ownLock)
+		r.log.Info("released the lock that this run's own child left", "id", r.child.lock)
 		r.update(func(res *result.Result) { res.Lock.Released = true })
 	}
 }
 
 // tellLeftLock is for a lock that a child had, did not release, and whose ID could not be learned: nobody else knows
 // that it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left
-// alone. An init takes one only when there is no state: it is told of when it is seen. A request for
-// it that was never answered may still be on its way.
+// alone. An init takes one only when there is no state: it is told of when it is seen.
 func (r *run) tellLeftLock(ctx context.Context, step string) {
-	if r.lockedAt.IsZero() && !r.mayHave || !r.leftLock || r.ownLock != "" || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
+	if !r.child.mayHaveLeft() || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
 		return
 	}
 	err := errNoLook
@@ -83,7 +85,7 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 		var holder *lock.Info
 		ctx, cancel := r.look(ctx)
 		defer cancel()
-		if holder, err = r.keeper.Holder(ctx); err == nil && !r.mayBeOwn(holder, step) {
+		if holder, err = r.keeper.Holder(ctx); err == nil && !r.child.mayHold(holder, step) {
 			return
 		}
 		r.setHolder(holder)
@@ -92,16 +94,8 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 		return
 	}
 	r.log.Warn("the lock of this run may still be held, and its ID could not be learned: a lock of this host since then is that one",
-		"since", r.stepStart.UTC().Format(time.RFC3339), "error", err)
+		"since", r.child.start.UTC().Format(time.RFC3339), "error", err)
 	r.update(func(res *result.Result) { res.Lock.MaybeHeld = true })
-}
-
-// mayBeOwn tells whether this holder, seen after the step, is its own child, or nil may yet become that.
-func (r *run) mayBeOwn(holder *lock.Info, step string) bool {
-	if holder == nil {
-		return step != stepInit && errors.Is(r.gaveUp, errUnanswered)
-	}
-	return onThisHost(holder) && !holder.Created.Before(r.stepStart)
 }
 
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed

@@ -43,15 +43,15 @@ func TestLeftLock(t *testing.T) {
 		"another host's":                  {"other", at(time.Second), nil, false},
 		"made before the child":           {host, at(-time.Second), nil, false},
 		"made when the child had it":      {host, at(3 * time.Second), nil, false},
-		"the child released it":           {host, at(time.Second), func(r *run) { r.leftLock = false }, false},
-		"a process of the child may live": {host, at(time.Second), func(r *run) { r.childGone = false }, false},
-		"the child never had it":          {host, at(time.Second), func(r *run) { r.lockedAt = time.Time{} }, false},
+		"the child released it":           {host, at(time.Second), func(r *run) { r.child.leftLock = false }, false},
+		"a process of the child may live": {host, at(time.Second), func(r *run) { r.child.gone = false }, false},
+		"the child never had it":          {host, at(time.Second), func(r *run) { r.child.lockedAt = time.Time{} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := lock.Info{ID: "id-1", Who: "me@" + tt.host, Created: tt.created}
 			r := &run{
 				log: slog.New(slog.DiscardHandler), stop: runtime.NewStop(time.Minute), keeper: held{info: info},
-				res: &result.Result{Lock: &result.Lock{}}, stepStart: start, lockedAt: at(2 * time.Second), childGone: true, leftLock: true,
+				res: &result.Result{Lock: &result.Lock{}}, child: child{start: start, lockedAt: at(2 * time.Second), gone: true, leftLock: true},
 			}
 			if tt.change != nil {
 				tt.change(r)

@@ -80,10 +80,10 @@ func (r *run) finish(err error) (*result.Result, error) {
 
 // leftLockText names the lock that this run leaves to those after it. The next local run releases it by itself.
 func (r *run) leftLockText() string {
-	if r.opts.Local || r.ownLock == "" || r.res.Lock.Released || r.holder().ID != r.ownLock {
+	if r.opts.Local || !r.holdsOwnLock() {
 		return ""
 	}
-	return "; this run's own lock is still held: hand it down to the next run by --force-unlock " + r.ownLock
+	return "; this run's own lock is still held: hand it down to the next run by --force-unlock " + r.child.lock
 }
 
 // maxNamed bounds how many resources the last line names.

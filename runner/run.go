@@ -51,17 +51,10 @@ type run struct {
 	outputs  map[string]runtime.Value
 	drifted  map[string]string // see runtime.Output
 
-	stepStart time.Time // of the step that runs or ran last
-	other     lock.Info // who held the lock when another was handed down
-	freeAt    time.Time // when the lock was last seen free
-	listed    string    // where the list of the step's changes is
-	ownLock   string    // the lock that a child of this run was seen to hold
-	childGone bool      // no process of that child is left
-	lockedAt  time.Time // when a child of this run first showed that it has the lock
-	leftLock  bool      // it did not release it, or did not say so
-	mayHave   bool      // it may have had it, whatever it showed
-	gaveUp    error     // why the runner ended the step, errOverdue or errUnanswered
-	observing sync.WaitGroup
+	child  child
+	other  lock.Info // who held the lock when another was handed down
+	freeAt time.Time // when the lock was last seen free
+	listed string    // where the list of the step's changes is
 
 	claimed *os.File        // the flock of a local run's own result
 	earlier *result.Unsaved // what earlier local runs left, see inherit
@@ -178,7 +171,7 @@ func (r *run) release() {
 	if r.local != nil {
 		r.local.close()
 	}
-	if r.ownLock != "" && !r.res.Lock.Released {
+	if r.child.lock != "" && !r.res.Lock.Released {
 		r.work.temporary = false // who takes it over has to know which lock to release
 	}
 	for _, w := range r.workspaces() {

@@ -118,7 +118,7 @@ func (r *run) waitToRetry(ctx context.Context, name string, pause time.Duration,
 func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	r.stepStart, r.lockedAt = time.Now(), time.Time{}
+	r.child.begin()
 	if r.local != nil {
 		r.local.fault.Store(nil)
 	}
@@ -128,7 +128,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	}
 	listing := r.newLister(ctx, s)
 	out.planned = listing.list
-	overdue := &overdueWait{run: r, out: out, since: r.stepStart, giveUp: giveUp, work: runtime.WorkSoFar}
+	overdue := &overdueWait{run: r, out: out, since: r.child.start, giveUp: giveUp, work: runtime.WorkSoFar}
 	limit := r.budget.left() + pollingStep
 	out.opening = func() { overdue.begin(ctx, limit) }
 	end := r.tell(out.progress)
@@ -137,10 +137,10 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		rt = rt.ForInit()
 	}
 	exit, output, err := rt.Run(ctx, s.args(r.args()), out)
-	r.gaveUp = context.Cause(ctx)
+	r.child.gaveUp = context.Cause(ctx)
 	end()
 	listing.end()
-	r.observing.Wait()
+	r.child.observing.Wait()
 	r.saver.settle()
 	r.budget.use(out.lockWait())
 	if v := output.Version; v != "" {
@@ -164,7 +164,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
 		setHolder(res.Lock, r.other)
 	})
-	r.ownLock = ""
+	r.child.lock = ""
 }
 
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
@@ -173,9 +173,7 @@ func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime
 	looking, cancel := r.look(ctx)
 	r.lookAtLock(looking, output)
 	cancel()
-	cut := diedOf(f.reason) || !cameToEnd(exit, output)
-	r.childGone, r.mayHave = exit.GroupGone, cut && s.mayLock() || mayHaveLock(f, output)
-	r.leftLock = r.mayHave || cut
+	r.child.fail(s, f, exit, output)
 	// A state that is still to be rescued is pushed under a lock of its own, and compared with what is stored.
 	r.releaseOwnLock(ctx)
 	if f.step != stepStatePush { // that state is where it came from
@@ -187,23 +185,10 @@ func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime
 	switch {
 	case f.reason == result.ReasonLockLost:
 		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })
-	case r.ownLock == "" || r.holder().ID != r.ownLock:
+	case r.child.lock == "" || r.holder().ID != r.child.lock:
 		r.setHolder(nil) // another run's, that this one has nothing to do with
 	}
 	r.tellLeftLock(ctx, f.step)
-}
-
-// mayHaveLock tells whether a failed step may have had a lock that it could not release. The runtimes take it before
-// they read the state, and say nothing of a release that fails after that did; the answer to a lock that was taken
-// may be lost, too. One that was cut short may have had it whatever it said: a plan that only creates says nothing
-// until it is made.
-func mayHaveLock(f *failure, output *runtime.Output) bool {
-	return f.reason == result.ReasonBackend || f.reason != result.ReasonLockLost && output.LeftLock()
-}
-
-// diedOf tells the reasons of a child that did not come to its end.
-func diedOf(reason result.Reason) bool {
-	return reason == result.ReasonKilled || reason == result.ReasonCrashed
 }
 
 // record notes a step in the result and saves the result as it is so far.
