@@ -43,7 +43,7 @@ func (l *lister) list(planned []runtime.Change) {
 		ctx, cancel := context.WithTimeout(l.ctx, lookTimeout)
 		defer cancel()
 		if where := l.run.keep(ctx, l.places, changesDocument, list.Encode(maxDocument)); where != "" {
-			l.run.setListed(where)
+			l.run.report.setListed(where)
 		}
 	})
 }
@@ -67,24 +67,24 @@ func (r *run) changeList(step string, planned []runtime.Change) result.ChangeLis
 }
 
 // setListed has the result name the list, as long as it has unsaved resources.
-func (r *run) setListed(where string) {
-	r.update(func(res *result.Result) {
-		r.listed = where
+func (rp *report) setListed(where string) {
+	rp.update(func(res *result.Result) {
+		rp.listed = where
 		if u := res.Unsaved; u != nil {
 			named := *u
 			named.Planned = where
 			res.Unsaved = &named
 		}
 	})
-	r.saver.soon(r.save)
+	rp.saveSoon()
 }
 
 // dropLists removes the lists of earlier local runs once nothing of them is unsaved.
 func (r *run) dropLists() {
-	if r.res.Unsaved != nil || r.earlier != nil || r.rt == nil {
+	if r.report.Unsaved != nil || r.report.earlier != nil || r.rt == nil {
 		return
 	}
-	for _, path := range r.lists {
+	for _, path := range r.legacy.lists {
 		if filepath.Dir(path) == filepath.Join(r.local.dir, resultsDir) {
 			_ = os.Remove(path)
 		}
@@ -94,8 +94,8 @@ func (r *run) dropLists() {
 // discardList removes a list that turned out not to be needed. One in a ConfigMap stays as long as its Job: the runner
 // may not delete it.
 func (r *run) discardList() {
-	if filepath.IsAbs(r.listed) && r.res.Unsaved == nil {
-		if err := os.Remove(r.listed); err != nil {
+	if filepath.IsAbs(r.report.listed) && r.report.Unsaved == nil {
+		if err := os.Remove(r.report.listed); err != nil {
 			r.log.Warn("the list of changes could not be removed", "error", err)
 		}
 	}

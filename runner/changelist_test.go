@@ -27,7 +27,7 @@ func plannedChanges(pairs ...string) (changes []runtime.Change) {
 }
 
 func testRun() *run {
-	return &run{redact: redact.New(), res: &result.Result{}, log: slog.New(slog.DiscardHandler), opts: Options{Op: naming.Apply}}
+	return &run{redact: redact.New(), report: report{Result: &result.Result{}}, log: slog.New(slog.DiscardHandler), opts: Options{Op: naming.Apply}}
 }
 
 // The list has what is really changed, and no secret.
@@ -52,14 +52,14 @@ func TestListIsNamed(t *testing.T) {
 	l := r.newLister(t.Context(), step{name: "apply", changes: true})
 	l.places = []shelf{folder{dir: filepath.Join(dir, "missing", "one"), prefix: "x-"}}
 	started := []runtime.Started{{Address: "a", Action: "create"}}
-	r.journal(started)
+	r.report.journal(started)
 	l.list(plannedChanges("a", "create", "b", "create"))
 	l.writing.Wait()
 	l.end()
-	where := r.res.Unsaved.Planned
-	r.journal(append(started, runtime.Started{Address: "b", Action: "create"}))
-	if where == "" || r.res.Unsaved.Planned != where || r.res.Unsaved.Count != 2 {
-		t.Errorf("unsaved = %+v, want the list %q", r.res.Unsaved, where)
+	where := r.report.Unsaved.Planned
+	r.report.journal(append(started, runtime.Started{Address: "b", Action: "create"}))
+	if where == "" || r.report.Unsaved.Planned != where || r.report.Unsaved.Count != 2 {
+		t.Errorf("unsaved = %+v, want the list %q", r.report.Unsaved, where)
 	}
 	text, err := os.ReadFile(where)
 	var list result.ChangeList
@@ -70,7 +70,7 @@ func TestListIsNamed(t *testing.T) {
 	if !exists(where) {
 		t.Error("a list that is needed was removed")
 	}
-	r.setUnsaved(nil)
+	r.report.setUnsaved(nil)
 	r.discardList()
 	if exists(where) {
 		t.Error("a list that nobody needs is left")
@@ -93,8 +93,8 @@ func TestListHoldsUpNothing(t *testing.T) {
 		l.list(plannedChanges("a", "create"))
 		synctest.Wait()
 		l.end()
-		if waited := time.Since(begin); waited != 0 || r.listed != "" {
-			t.Errorf("after %s the list is %q", waited, r.listed)
+		if waited := time.Since(begin); waited != 0 || r.report.listed != "" {
+			t.Errorf("after %s the list is %q", waited, r.report.listed)
 		}
 	})
 	r := testRun()

@@ -32,14 +32,15 @@ func secretEverywhere() *result.Result {
 }
 
 func TestResultHoldsNoSecret(t *testing.T) {
-	r := &run{redact: redact.New(), res: secretEverywhere(), opts: Options{Result: filepath.Join(t.TempDir(), "result.json")}}
+	secrets := redact.New()
+	r := &run{redact: secrets, report: report{redact: secrets, Result: secretEverywhere()}, opts: Options{Result: filepath.Join(t.TempDir(), "result.json")}}
 	r.redact.Add(hidden, "apply", "create")
 	file, err := result.Open(r.opts.Result)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.file = file
-	r.write(false)
+	r.report.file = file
+	r.report.write(false)
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestResultHoldsNoSecret(t *testing.T) {
 	if got, err := result.Decode(doc); err != nil || got.Op != "apply" || got.Unsaved.Resources[0].Action != "create" {
 		t.Errorf("the words of the contract were replaced: %v %s", err, doc)
 	}
-	if r.res.Error.Tail != hidden || r.res.Plan.Resources[0].Address != "a["+hidden+"]" {
+	if r.report.Error.Tail != hidden || r.report.Plan.Resources[0].Address != "a["+hidden+"]" {
 		t.Error("writing changed the result itself")
 	}
 }

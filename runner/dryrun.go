@@ -18,7 +18,7 @@ func (r *run) dryRun() error {
 	for _, args := range r.argvs(actual) {
 		fmt.Fprintln(w, quoteArgs(append(r.rt.Command[:len(r.rt.Command):len(r.rt.Command)], args...)))
 	}
-	printNames(w, "dropped from the environment", r.res.Env.Dropped)
+	printNames(w, "dropped from the environment", r.report.Env.Dropped)
 	if _, err := io.WriteString(r.host.Out, w.String()); err != nil {
 		return fmt.Errorf("print the steps: %w", err)
 	}

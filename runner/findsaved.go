@@ -24,17 +24,17 @@ const (
 // has nevertheless. That is the one which was rescued, or else the one that the backend has now. When a resource that
 // was made is in neither, the state of this run is lost: the next run would make it again.
 func (r *run) findSaved(ctx context.Context, output *runtime.Output, safe []byte) {
-	if !slices.ContainsFunc(output.Changes, completed) || safe == nil && r.res.State != nil {
+	if !slices.ContainsFunc(output.Changes, completed) || safe == nil && r.report.State != nil {
 		return
 	}
-	r.save() // what is not known to be saved is named before this takes time
+	r.report.save() // what is not known to be saved is named before this takes time
 	if safe == nil {
 		safe = r.pullState(ctx)
 	}
 	left := unproven(output.Changes, r.plannedActions(output), safe)
-	r.setUnsaved(listUnsaved(left, len(left)))
-	if r.res.State == nil && slices.ContainsFunc(left, made) {
-		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedLost} })
+	r.report.setUnsaved(listUnsaved(left, len(left)))
+	if r.report.State == nil && slices.ContainsFunc(left, made) {
+		r.report.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedLost} })
 	}
 }
 
@@ -49,7 +49,7 @@ func (r *run) pullState(ctx context.Context) []byte {
 	ctx, cancel := r.within(ctx, pullTime, pullShare)
 	defer cancel()
 	state, exit, err := r.rt.PullState(ctx)
-	r.record("state-pull", exit, 1)
+	r.report.record("state-pull", exit, 1)
 	if err != nil {
 		r.log.Warn("the state could not be read back", "error", err)
 	}

@@ -15,6 +15,13 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
+// legacy is what earlier local runs of this module left, and this one has taken over to care for.
+type legacy struct {
+	results  []string    // whose news this run's own result has now
+	lists    []string    // of the changes that those runs were going to make
+	workdirs []workspace // of runs that were killed
+}
+
 // inherit reads what the results of earlier local runs of this module tell and nobody else would tell any more: where
 // a state is that could not be saved, and resources that no saved state is known to have. A Job leaves its result to the
 // one who started it.
@@ -32,7 +39,7 @@ func (r *run) inherit() error {
 			return err
 		}
 		if told {
-			r.taken = append(r.taken, path)
+			r.legacy.results = append(r.legacy.results, path)
 		}
 	}
 	return nil
@@ -54,16 +61,16 @@ func (r *run) inheritFrom(path string) (told bool, err error) {
 		return false, nil
 	}
 	if s := earlier.State; s != nil && s.Where != "" && s.Saved != result.SavedNormally && s.Saved != result.SavedPushed {
-		if r.res.State != nil {
+		if r.report.State != nil {
 			return false, nil // one at a time: the next run takes that one
 		}
 		if err := r.inheritState(s); err != nil {
 			return false, err
 		}
 	}
-	r.earlier = withEarlier(r.earlier, earlier.Unsaved)
+	r.report.earlier = withEarlier(r.report.earlier, earlier.Unsaved)
 	if u := earlier.Unsaved; u != nil && u.Planned != "" {
-		r.lists = append(r.lists, u.Planned)
+		r.legacy.lists = append(r.legacy.lists, u.Planned)
 	}
 	return true, nil
 }
@@ -71,7 +78,7 @@ func (r *run) inheritFrom(path string) (told bool, err error) {
 // inheritState takes over to tell of a state that an earlier run could not save, until it is pushed. One that still lies
 // where the runtime left it is found there.
 func (r *run) inheritState(s *result.State) error {
-	r.res.State = s
+	r.report.State = s
 	there, err := isThere(s.Where)
 	if err != nil {
 		return fmt.Errorf("the state that an earlier run could not save: %w", err)
@@ -79,8 +86,8 @@ func (r *run) inheritState(s *result.State) error {
 	if !there {
 		r.log.Warn("the state that an earlier run could not save is not where it was put", "where", s.Where)
 	}
-	if !there || r.inheritedState() == "" {
-		r.res.State = nil
+	if !there || r.report.inheritedState() == "" {
+		r.report.State = nil
 	}
 	return nil
 }
@@ -88,15 +95,15 @@ func (r *run) inheritState(s *result.State) error {
 // disinherit is for a run beside the one that has the working directory: a state that was kept in there is that one's
 // to push.
 func (r *run) disinherit() {
-	if s := r.res.State; s != nil {
-		r.forgetInherited(filepath.Dir(s.Where) == r.work.dir)
+	if s := r.report.State; s != nil {
+		r.report.forgetInherited(filepath.Dir(s.Where) == r.work.dir)
 	}
 }
 
 // inheritedState is the file of the state that the earlier run could not save, wherever it was put; empty when there is
 // none.
-func (r *run) inheritedState() string {
-	s := r.res.State
+func (rp *report) inheritedState() string {
+	s := rp.State
 	if s == nil || !isKept(filepath.Base(s.Where)) {
 		return ""
 	}
@@ -106,23 +113,23 @@ func (r *run) inheritedState() string {
 // settleEarlier drops the resources of the earlier runs that the state has now, and tells of the others before anything
 // is made.
 func (r *run) settleEarlier(ctx context.Context) {
-	if r.earlier == nil {
+	if r.report.earlier == nil {
 		return
 	}
-	left := *r.earlier
+	left := *r.report.earlier
 	if stored, err := r.local.instances(ctx); err == nil {
 		left.Resources = slices.DeleteFunc(slices.Clone(left.Resources), func(u result.UnsavedResource) bool { return settled(stored, u) })
 	}
-	unnamed := left.Count - len(r.earlier.Resources)
+	unnamed := left.Count - len(r.report.earlier.Resources)
 	left.Count = len(left.Resources) // the others are told of once
-	r.update(func(*result.Result) {
-		if r.earlier = &left; left.Count == 0 {
-			r.earlier = nil
+	r.report.update(func(*result.Result) {
+		if r.report.earlier = &left; left.Count == 0 {
+			r.report.earlier = nil
 		}
 	})
 	log := r.log
 	if unnamed > 0 {
-		r.lists = nil // they are all that tells of those
+		r.legacy.lists = nil // they are all that tells of those
 		log = log.With("and more, in the list", unnamed, "list", left.Planned)
 	}
 	if left.Count > 0 || unnamed > 0 {

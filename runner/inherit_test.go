@@ -69,13 +69,13 @@ func TestBesideLeavesState(t *testing.T) {
 		}
 		r := &run{
 			opts: Options{Local: true, Workdir: dir}, log: slog.New(slog.DiscardHandler),
-			res: &result.Result{State: &result.State{Saved: result.SavedLost, Where: where}},
+			report: report{Result: &result.Result{State: &result.State{Saved: result.SavedLost, Where: where}}},
 		}
 		if err := r.claimWorkspace(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r.work.release()
-		if got := r.res.State != nil; got != keeps {
+		if got := r.report.State != nil; got != keeps {
 			t.Errorf("%s: it goes on to tell of it: %v, want %v", where, got, keeps)
 		}
 	}

@@ -110,14 +110,14 @@ func (r *run) initOnce(ctx context.Context, attempt int) (*runtime.Output, *fail
 
 // mergeAttempts keeps one entry for all tries of init.
 func (r *run) mergeAttempts(attempt int) {
-	r.update(func(res *result.Result) {
+	r.report.update(func(res *result.Result) {
 		steps := res.Steps
 		if n := len(steps); n > 1 && steps[n-2].Name == stepInit {
 			steps[n-1].Attempts = attempt
 			res.Steps = append(steps[:n-2], steps[n-1])
 		}
 	})
-	r.save()
+	r.report.save()
 }
 
 // askVersion puts the runtime's version into the result.
@@ -126,6 +126,6 @@ func (r *run) askVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.update(func(res *result.Result) { res.Runtime.Version = v.String() })
+	r.report.update(func(res *result.Result) { res.Runtime.Version = v.String() })
 	return nil
 }

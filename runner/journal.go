@@ -13,16 +13,16 @@ const maxJournal = 64
 
 // journal keeps the result's list of resources that no saved state may know, before the run can be
 // killed: what a partial result says is then the only trace of them.
-func (r *run) journal(changes []runtime.Started) {
-	r.setUnsaved(listUnsaved(changes, maxJournal))
-	r.saver.soon(r.save)
+func (rp *report) journal(changes []runtime.Started) {
+	rp.setUnsaved(listUnsaved(changes, maxJournal))
+	rp.saveSoon()
 }
 
 // setUnsaved notes what no saved state may know, and where the list is that has the rest of it.
-func (r *run) setUnsaved(list *result.Unsaved) {
-	r.update(func(res *result.Result) {
+func (rp *report) setUnsaved(list *result.Unsaved) {
+	rp.update(func(res *result.Result) {
 		if res.Unsaved = list; list != nil {
-			list.Planned = r.listed
+			list.Planned = rp.listed
 		}
 	})
 }

@@ -27,7 +27,7 @@ func TestLeftLockText(t *testing.T) {
 		"taken over":           {result.Lock{ID: "id-2"}, false, ""},
 		"the next run does it": {result.Lock{ID: "id-1"}, true, ""},
 	} {
-		r := &run{opts: Options{Local: tt.local}, child: child{lock: "id-1"}, res: &result.Result{Lock: &tt.lock}}
+		r := &run{opts: Options{Local: tt.local}, child: child{lock: "id-1"}, report: report{Result: &result.Result{Lock: &tt.lock}}}
 		if got := r.leftLockText(); !strings.HasSuffix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q at its end", name, got, tt.want)
 		}
@@ -100,7 +100,7 @@ func TestUnnotedLockIsAFault(t *testing.T) {
 // TestSettledListsGo removes the lists of earlier local runs, and nothing else, once nothing of them is unsaved.
 func TestSettledListsGo(t *testing.T) {
 	for name, keep := range map[string]bool{"settled": false, "still unsaved": true} {
-		r := &run{local: &local{dir: t.TempDir()}, rt: &runtime.Runtime{}, log: slog.New(slog.DiscardHandler), res: &result.Result{}}
+		r := &run{local: &local{dir: t.TempDir()}, rt: &runtime.Runtime{}, log: slog.New(slog.DiscardHandler), report: report{Result: &result.Result{}}}
 		listed, other := filepath.Join(r.local.dir, resultsDir, "m-changes-1.json"), filepath.Join(t.TempDir(), "m-changes-2.json")
 		err := os.Mkdir(filepath.Dir(listed), 0o700)
 		for _, path := range []string{listed, other} {
@@ -109,8 +109,8 @@ func TestSettledListsGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.lists = []string{listed, other}; keep {
-			r.earlier = &result.Unsaved{Count: 1}
+		if r.legacy.lists = []string{listed, other}; keep {
+			r.report.earlier = &result.Unsaved{Count: 1}
 		}
 		if r.dropLists(); exists(listed) != keep || !exists(other) {
 			t.Errorf("%s: the list is there: %v, that of another place: %v", name, exists(listed), exists(other))

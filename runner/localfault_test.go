@@ -50,7 +50,7 @@ func TestWayOutOfDamage(t *testing.T) {
 func TestReleaseOnAFullDisk(t *testing.T) {
 	r := newRun(Options{Local: true, ownResult: true}, Host{Stop: runtime.NewStop(0), Log: slog.New(slog.DiscardHandler)})
 	kept := "/elsewhere/" + rescuedPrefix + "x" + keptSuffix
-	r.local, r.res.State = &local{dir: "/d"}, &result.State{Saved: result.SavedRescueDir, Where: kept}
+	r.local, r.report.State = &local{dir: "/d"}, &result.State{Saved: result.SavedRescueDir, Where: kept}
 	f := asFailure(r.notReleased(fmt.Errorf("swap head: %w", syscall.ENOSPC)), r.stop)
 	if text := f.Error(); f.reason != result.ReasonDisk || !strings.Contains(text, "make room on the disk of /d") || !strings.Contains(text, kept) {
 		t.Errorf("reason %s: %s", f.reason, text)

@@ -24,6 +24,12 @@ func (b *lockBudget) use(d time.Duration) { b.used += d }
 
 func (b *lockBudget) left() time.Duration { return max(b.total-b.used, 0) }
 
+// waited takes what was spent waiting for the lock from the budget.
+func (r *run) waited(d time.Duration) {
+	r.budget.use(d)
+	r.report.update(func(res *result.Result) { res.Lock.WaitedSeconds = result.Seconds(r.budget.used) })
+}
+
 // lookTimeout bounds one request to where the lock or the state is kept.
 const lookTimeout = 5 * time.Second
 
@@ -72,7 +78,7 @@ func (r *run) awaitLockOrFail(ctx context.Context, step string) error {
 	looking, cancel := r.lookAhead(ctx)
 	defer cancel()
 	if holder, err := r.keeper.Holder(looking); err == nil && holder != nil {
-		r.setHolder(holder)
+		r.report.setHolder(holder)
 		return r.lockedFailure(step)
 	}
 	return nil
@@ -85,17 +91,17 @@ func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) e
 	ctx, cancelWait := context.WithTimeoutCause(ctx, r.budget.left(), errNotFree)
 	defer cancelWait()
 	wait, err := r.keeper.WaitFree(ctx)
-	r.budget.use(wait.Waited)
-	r.setHolder(holder)
+	r.waited(wait.Waited)
+	r.report.setHolder(holder)
 	switch {
 	case err == nil:
-		r.setHolder(nil)
+		r.report.setHolder(nil)
 		return nil
 	case r.stop.Cause() != nil:
 		return interrupted(r.stop, step, "waiting for the lock")
 	case errors.Is(context.Cause(ctx), errNotFree):
 		if wait.Holder.ID != "" {
-			r.setHolder(&wait.Holder)
+			r.report.setHolder(&wait.Holder)
 		}
 		return r.lockedFailure(step)
 	}
@@ -104,33 +110,15 @@ func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) e
 
 func (r *run) lockedFailure(step string) *failure {
 	wayOut := "try again when it is free, or hand its ID down by --force-unlock when its holder is dead"
-	if c, ok := r.keeper.(*cluster); ok && r.holder().ID == "" {
+	if c, ok := r.keeper.(*cluster); ok && r.report.holder().ID == "" {
 		wayOut = "if the holder in Lease " + c.lease() + " is the empty string, no runtime can take or release it: " +
 			"captf lock release " + c.lease() + " repairs it"
 	}
 	return &failure{
 		kind: result.KindStep, reason: result.ReasonLocked, step: step,
 		err: fmt.Errorf("the state is locked, and still was after %s of --lock-timeout %s: %s; %s",
-			r.budget.used.Round(time.Second), r.budget.total, r.holder(), wayOut),
+			r.budget.used.Round(time.Second), r.budget.total, r.report.holder(), wayOut),
 	}
-}
-
-func setHolder(l *result.Lock, info lock.Info) {
-	l.ID, l.Who, l.Operation, l.Created = info.ID, info.Who, info.Operation, info.CreatedText
-}
-
-// setHolder puts who holds the lock into the result; nil is nobody.
-func (r *run) setHolder(info *lock.Info) {
-	if info == nil {
-		info = &lock.Info{}
-	}
-	r.update(func(res *result.Result) { setHolder(res.Lock, *info) })
-}
-
-// holder is who the result says holds the lock.
-func (r *run) holder() lock.Info {
-	l := r.res.Lock
-	return lock.Info{ID: l.ID, Who: l.Who, Operation: l.Operation, CreatedText: l.Created}
 }
 
 // lookAtLock puts who holds the lock now into the result: another run that this one waits for, or this
@@ -138,12 +126,12 @@ func (r *run) holder() lock.Info {
 func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
 	if r.keeper != nil {
 		if holder, err := r.keeper.Holder(ctx); err == nil {
-			r.setHolder(holder)
+			r.report.setHolder(holder)
 			return
 		}
 	}
 	if info, ok := lock.ParseText(out.Tail() + "\n" + out.Text()); ok {
-		r.setHolder(&info)
+		r.report.setHolder(&info)
 	}
 }
 

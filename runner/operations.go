@@ -50,9 +50,9 @@ func (r *run) change(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	r.outputs = d.output.Outputs
+	r.report.outputs = d.output.Outputs
 	if c := d.output.Counts; c != nil {
-		r.res.Changes = &result.Changes{Add: c.Add, Change: c.Change, Destroy: c.Remove, Import: c.Import}
+		r.report.Changes = &result.Changes{Add: c.Add, Change: c.Change, Destroy: c.Remove, Import: c.Import}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (r *run) change(ctx context.Context, s step) error {
 func (r *run) refresh(ctx context.Context) error {
 	d, err := r.step(ctx, step{name: "apply-refresh-only", locks: true, args: runtime.Args.RefreshOnly})
 	if err == nil {
-		r.drifted = d.output.Drifted
+		r.report.drifted = d.output.Drifted
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (r *run) drift(ctx context.Context) error {
 		return err
 	}
 	d := plan.Drift(shown.plan)
-	r.res.Drift = &result.Drift{
+	r.report.Drift = &result.Drift{
 		Detected: len(d.Resources) > 0,
 		Create:   d.Create, Update: d.Update, Replace: d.Replace, Delete: d.Delete,
 		Resources: changesOf(d),
@@ -106,7 +106,7 @@ func (r *run) applyApproved(ctx context.Context) error {
 	}
 	if !shown.changes {
 		r.log.Info("no changes, so there is nothing to apply")
-		r.res.Changes = &result.Changes{}
+		r.report.Changes = &result.Changes{}
 		return nil
 	}
 	r.toApply = shown.summary.Resources
@@ -119,14 +119,14 @@ func (r *run) applyApproved(ctx context.Context) error {
 
 // approve stops a run whose plan is not what was approved, before anything is changed.
 func (r *run) approve(s plan.Summary) error {
-	if r.opts.ExpectPlan != "" && r.res.Plan.Hash != r.opts.ExpectPlan {
+	if r.opts.ExpectPlan != "" && r.report.Plan.Hash != r.opts.ExpectPlan {
 		wayOut := "look at the new plan and approve it"
 		if len(s.Resources) == 0 && s.OutputChanges == 0 {
 			wayOut = "the new one has no changes: what was approved is already done, or was undone, " +
 				"or this run has other inputs"
 		}
 		return &failure{kind: result.KindPlanChanged, step: "plan",
-			err: fmt.Errorf("the plan has the hash %s, but %s was approved: %s", r.res.Plan.Hash, r.opts.ExpectPlan, wayOut)}
+			err: fmt.Errorf("the plan has the hash %s, but %s was approved: %s", r.report.Plan.Hash, r.opts.ExpectPlan, wayOut)}
 	}
 	allowed := r.opts.AllowDeletesHash != "" && r.opts.AllowDeletesHash == r.opts.InputsHash
 	if r.opts.GuardDeletes && s.Destructive() && !allowed {

@@ -15,7 +15,7 @@ const maxDocument = 900 << 10
 // into the Job's ConfigMap in any case: whoever tells a pod to stop most often deletes it, and its termination
 // message with it.
 func (r *run) overflow() bool {
-	full := r.cleaned()
+	full := r.report.cleaned()
 	places := r.shelves()
 	if len(result.EncodeMax(full, math.MaxInt)) <= result.MaxSize {
 		if r.stop.Cause() == nil {
@@ -26,7 +26,7 @@ func (r *run) overflow() bool {
 	ctx, cancel := r.look(context.Background())
 	defer cancel()
 	where := r.keep(ctx, places, resultDocument, result.EncodeMax(full, maxDocument))
-	r.res.Document = where
+	r.report.Document = where
 	return where != ""
 }
 

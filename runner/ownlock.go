@@ -28,11 +28,11 @@ func (r *run) findOwnLock(ctx context.Context) {
 	if err != nil || !r.child.holds(holder) {
 		return
 	}
-	r.update(func(res *result.Result) {
+	r.report.update(func(res *result.Result) {
 		r.child.lock = holder.ID
 		setHolder(res.Lock, *holder)
 	})
-	r.save()
+	r.report.save()
 }
 
 // lookForLeftLock looks for the child's lock after its end, when the look at the right moment had no answer: the
@@ -46,7 +46,7 @@ func (r *run) lookForLeftLock(ctx context.Context) {
 
 // holdsOwnLock tells whether the lock that the child was seen to hold still is the one that is held.
 func (r *run) holdsOwnLock() bool {
-	return r.child.lock != "" && !r.res.Lock.Released && r.holder().ID == r.child.lock
+	return r.child.lock != "" && !r.report.Lock.Released && r.report.holder().ID == r.child.lock
 }
 
 // releaseOwnLock releases the lock that a child left behind: it was killed, or could not reach the lock, and can
@@ -69,7 +69,7 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 		r.log.Warn("the lock that this run's own child left could not be released: "+next, "id", r.child.lock, "error", err)
 	case unlock.Outcome == lock.Released:
 		r.log.Info("released the lock that this run's own child left", "id", r.child.lock)
-		r.update(func(res *result.Result) { res.Lock.Released = true })
+		r.report.update(func(res *result.Result) { res.Lock.Released = true })
 	}
 }
 
@@ -77,7 +77,7 @@ func (r *run) releaseOwnLock(ctx context.Context) {
 // that it may be held. A lock that this host took meanwhile is most likely that one, but not surely, and is left
 // alone. An init takes one only when there is no state: it is told of when it is seen.
 func (r *run) tellLeftLock(ctx context.Context, step string) {
-	if !r.child.mayHaveLeft() || r.res.State != nil && r.res.State.Saved == result.SavedPushed {
+	if !r.child.mayHaveLeft() || r.report.State != nil && r.report.State.Saved == result.SavedPushed {
 		return
 	}
 	err := errNoLook
@@ -88,14 +88,14 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 		if holder, err = r.keeper.Holder(ctx); err == nil && !r.child.mayHold(holder, step) {
 			return
 		}
-		r.setHolder(holder)
+		r.report.setHolder(holder)
 	}
 	if err != nil && step == stepInit {
 		return
 	}
 	r.log.Warn("the lock of this run may still be held, and its ID could not be learned: a lock of this host since then is that one",
 		"since", r.child.start.UTC().Format(time.RFC3339), "error", err)
-	r.update(func(res *result.Result) { res.Lock.MaybeHeld = true })
+	r.report.update(func(res *result.Result) { res.Lock.MaybeHeld = true })
 }
 
 // adoptEarlierLock takes the lock that an earlier container of this same pod left for one that was handed

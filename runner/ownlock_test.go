@@ -51,13 +51,13 @@ func TestLeftLock(t *testing.T) {
 			info := lock.Info{ID: "id-1", Who: "me@" + tt.host, Created: tt.created}
 			r := &run{
 				log: slog.New(slog.DiscardHandler), stop: runtime.NewStop(time.Minute), keeper: held{info: info},
-				res: &result.Result{Lock: &result.Lock{}}, child: child{start: start, lockedAt: at(2 * time.Second), gone: true, leftLock: true},
+				report: report{Result: &result.Result{Lock: &result.Lock{}}}, child: child{start: start, lockedAt: at(2 * time.Second), gone: true, leftLock: true},
 			}
 			if tt.change != nil {
 				tt.change(r)
 			}
 			r.releaseOwnLock(t.Context())
-			if l := r.res.Lock; l.Released != tt.want || (l.ID == "id-1") != tt.want {
+			if l := r.report.Lock; l.Released != tt.want || (l.ID == "id-1") != tt.want {
 				t.Errorf("lock = %+v, want it released: %v", l, tt.want)
 			}
 		})

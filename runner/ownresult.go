@@ -38,7 +38,7 @@ func (r *run) claimResultBeside() (err error) {
 }
 
 func (r *run) lockResult() (err error) {
-	r.claimed, err = flock(r.opts.Result, errInUse)
+	r.report.claimed, err = flock(r.opts.Result, errInUse)
 	return err
 }
 
@@ -101,9 +101,9 @@ func hasEnded(beside string) (bool, error) {
 // dropTaken removes the results whose news this run's own result has now. Only the last one has all of it: what does not
 // fit into one that is partial is kept nowhere else yet.
 func (r *run) dropTaken() {
-	for _, path := range r.taken {
+	for _, path := range r.legacy.results {
 		_ = os.Remove(path)
 		_ = os.Remove(resultStem(path) + "-" + string(resultDocument) + resultExt)
 	}
-	r.taken = nil
+	r.legacy.results = nil
 }

@@ -26,8 +26,8 @@ func TestTakenResultStaysUntilTheEnd(t *testing.T) {
 	if err := r.openResult(); err != nil {
 		t.Fatal(err)
 	}
-	if r.earlier == nil || r.earlier.Count != 1 || !exists(beside) {
-		t.Errorf("taken over: %+v; the result is there: %v, want the news and the result", r.earlier, exists(beside))
+	if r.report.earlier == nil || r.report.earlier.Count != 1 || !exists(beside) {
+		t.Errorf("taken over: %+v; the result is there: %v, want the news and the result", r.report.earlier, exists(beside))
 	}
 	if _, err := r.finish(nil); err != nil || exists(beside) {
 		t.Errorf("at the end: %v; the result is there: %v, want it gone", err, exists(beside))
@@ -40,7 +40,7 @@ func TestTakenResultStaysWithoutAnother(t *testing.T) {
 	beside := filepath.Join(t.TempDir(), "vpc~1.json")
 	put(t, beside, "{}")
 	r := newRun(Options{}, Host{Log: slog.New(slog.DiscardHandler), Stop: runtime.NewStop(0)})
-	r.taken = []string{beside}
+	r.legacy.results = []string{beside}
 	if _, err := r.finish(errors.New("no result file")); err == nil || !exists(beside) {
 		t.Errorf("at the end: %v; the result is there: %v, want it to stay", err, exists(beside))
 	}

@@ -46,7 +46,7 @@ func (r *run) showPlan(ctx context.Context) (shownPlan, error) {
 // readPlan has the runtime print the saved plan.
 func (r *run) readPlan(ctx context.Context, name string) (*tfjson.Plan, error) {
 	shown, exit, output, err := r.rt.ShowPlan(ctx, r.work.plan())
-	r.record(name, exit, 1)
+	r.report.record(name, exit, 1)
 	switch {
 	case shown != nil:
 		return shown, nil
@@ -63,7 +63,7 @@ func (r *run) readPlan(ctx context.Context, name string) (*tfjson.Plan, error) {
 // describe puts the plan into the result, with its hash when there is a key.
 func (r *run) describe(shown shownPlan) error {
 	s := shown.summary
-	r.res.Plan = &result.Plan{
+	r.report.Plan = &result.Plan{
 		Create: s.Create, Update: s.Update, Replace: s.Replace, Delete: s.Delete,
 		OutputChanges: s.OutputChanges, Import: s.Import, Move: s.Move, Forget: s.Forget,
 		Resources: changesOf(s),
@@ -75,6 +75,6 @@ func (r *run) describe(shown shownPlan) error {
 	if err != nil {
 		return &failure{kind: result.KindStep, reason: result.ReasonConfig, step: "plan", err: fmt.Errorf("hash of the plan: %w", err)}
 	}
-	r.res.Plan.Hash = hash
+	r.report.Plan.Hash = hash
 	return nil
 }

@@ -141,7 +141,7 @@ func (r *run) pushOnce(ctx context.Context, stop *runtime.Stop, state unsavedSta
 	if err != nil {
 		return pushNotStarted(err)
 	}
-	r.record(stepStatePush, exit, attempt)
+	r.report.record(stepStatePush, exit, attempt)
 	if exit.Code == 0 {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (r *run) pushKept(ctx context.Context) error {
 		}
 		state, ok := newUnsavedState(data)
 		if !ok {
-			r.forgetInherited(path == inherited)
+			r.report.forgetInherited(path == inherited)
 			r.log.Warn("the state that an earlier run could not save was cut short when it was written, and is lost: "+
 				"look into the file for what that run made, then remove it", "file", path)
 			continue
@@ -197,9 +197,9 @@ func (r *run) pushKept(ctx context.Context) error {
 				return workdirError(err)
 			}
 			_ = os.Remove(placeNote(path))
-			r.forgetInherited(path == inherited)
+			r.report.forgetInherited(path == inherited)
 		case errors.Is(err, errRefused):
-			r.forgetInherited(path == inherited)
+			r.report.forgetInherited(path == inherited)
 			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
 		case r.stop.Cause() != nil:
 			return interrupted(r.stop, stepStatePush, "the step was interrupted")
@@ -231,8 +231,8 @@ func (r *run) stillUnsaved(path string, state unsavedState, err error) *failure 
 		wayOut = "run again with the runtime that wrote " + path + ", or look into it for what that run made, then move it out of " + filepath.Dir(path)
 	}
 	f.err = fmt.Errorf("a state that an earlier run could not save could not be pushed either: %w; %s", f.err, wayOut)
-	if r.res.State == nil {
-		r.update(func(res *result.Result) {
+	if r.report.State == nil {
+		r.report.update(func(res *result.Result) {
 			res.State = &result.State{Saved: result.SavedLost, Serial: &state.serial, Lineage: state.lineage, Where: path}
 		})
 	}
@@ -249,7 +249,7 @@ func (r *run) keptStates() (kept []string, inherited string, err error) {
 		}
 		kept = append(kept, found...)
 	}
-	inherited = r.inheritedState()
+	inherited = r.report.inheritedState()
 	if inherited != "" && !slices.Contains(kept, inherited) {
 		kept = append(kept, inherited)
 	}
@@ -257,8 +257,8 @@ func (r *run) keptStates() (kept []string, inherited string, err error) {
 }
 
 // forgetInherited takes what the earlier run said about its state out of the result: it was dealt with.
-func (r *run) forgetInherited(done bool) {
+func (rp *report) forgetInherited(done bool) {
 	if done {
-		r.update(func(res *result.Result) { res.State = nil })
+		rp.update(func(res *result.Result) { res.State = nil })
 	}
 }

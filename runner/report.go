@@ -1,155 +1,109 @@
 package runner
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"log/slog"
+	"os"
+	"sync"
 
-	"github.com/captf/captf-runner/runner/plan"
+	"github.com/captf/captf-runner/runner/lock"
+	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
+	"github.com/captf/captf-runner/runner/runtime"
 )
 
+// report is the result so far, with what belongs to it, and where it is written.
+type report struct {
+	log    *slog.Logger
+	redact *redact.Redactor
+
+	mu sync.Mutex // guards what follows, up to the file, while a step runs
+	*result.Result
+	earlier *result.Unsaved // what earlier local runs left to tell, see inherit
+	listed  string          // where the list of the step's changes is
+
+	file    *result.File // nil before it is opened, and in a dry run
+	claimed *os.File     // the flock of a local run's own result
+	saver   saver
+
+	outputs map[string]runtime.Value // for the person at the end of a local run, as are the next
+	drifted map[string]string        // see runtime.Output
+}
+
 // update changes the result. While a step runs, its output and the looks at the lock do that as well.
-func (r *run) update(change func(*result.Result)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	change(r.res)
+func (rp *report) update(change func(*result.Result)) {
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	change(rp.Result)
+}
+
+// begin has the result written to this file from now on, unless that fails at once.
+func (rp *report) begin(file *result.File) error {
+	rp.file = file
+	err := rp.write(true)
+	if err != nil {
+		_ = file.Close()
+		rp.file = nil
+	}
+	return err
 }
 
 // save writes the result as it is so far, marked as partial.
-func (r *run) save() {
-	if err := r.write(true); err != nil {
-		r.log.Error("the result could not be written", "error", err)
+func (rp *report) save() {
+	if err := rp.write(true); err != nil {
+		rp.log.Error("the result could not be written", "error", err)
 	}
 }
 
-func (r *run) write(partial bool) error {
-	if r.file == nil {
+// saveSoon is save for what may happen many times in a moment.
+func (rp *report) saveSoon() { rp.saver.soon(rp.save) }
+
+func (rp *report) write(partial bool) error {
+	if rp.file == nil {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.res.Lock.WaitedSeconds = result.Seconds(r.budget.used)
-	return r.file.Write(r.cleaned(), partial)
+	rp.mu.Lock()
+	defer rp.mu.Unlock()
+	return rp.file.Write(rp.cleaned(), partial)
 }
 
-// writeLast writes the result for the last time. A result that nobody can read is a failure of the run, whatever else
-// it did. A stream takes one document only; anything else has one before what takes time.
-func (r *run) writeLast() (err error) {
-	stream := r.file != nil && r.file.Stream()
-	if !stream {
-		err = r.write(false)
+// close gives the file back, and the place where a local run leaves its result by itself.
+func (rp *report) close() {
+	if rp.file != nil {
+		_ = rp.file.Close()
 	}
-	if r.overflow() || stream {
-		err = r.write(false)
-	}
-	if err == nil {
-		return nil
-	}
-	err = fmt.Errorf("%w: the run is over (%s), and its result is lost: name a file that can be written with --result", err, r.outcome())
-	if r.res.Error == nil {
-		r.res.Error = r.errorOf(&failure{kind: result.KindStep, err: err})
-	}
-	return errors.New(r.redact.String(err.Error()))
+	_ = rp.claimed.Close() // nil is an error
 }
 
-// finish completes the result and writes it for the last time.
-func (r *run) finish(err error) (*result.Result, error) {
-	if err != nil {
-		f := asFailure(err, r.stop)
-		r.res.Error = r.errorOf(f)
-		err = errors.New(r.redact.String(r.subject() + ": " + f.Error() + unsavedText(r.res.Unsaved) + r.leftLockText()))
+// record notes a step in the result and saves the result as it is so far.
+func (rp *report) record(name string, exit runtime.Exit, attempt int) {
+	s := result.Step{
+		Name: name, Exit: exit.Code, Signal: exit.SignalName(), MaxRSSKiB: exit.MaxRSSKiB,
+		Seconds: result.Seconds(exit.Duration),
 	}
-	if r.local != nil && r.rt != nil && !r.opts.DryRun {
-		r.summarise(context.Background())
-	}
-	unwritten := r.writeLast()
-	if unwritten == nil && r.file != nil {
-		r.dropTaken()
-		r.dropLists()
-	}
-	err = errors.Join(err, unwritten)
-	r.discardList()
-	r.announceEnd()
-	r.notifier.close(drainTime(r.stop))
-	return r.cleaned(), err
-}
-
-// leftLockText names the lock that this run leaves to those after it. The next local run releases it by itself.
-func (r *run) leftLockText() string {
-	if r.opts.Local || !r.holdsOwnLock() {
-		return ""
-	}
-	return "; this run's own lock is still held: hand it down to the next run by --force-unlock " + r.child.lock
-}
-
-// maxNamed bounds how many resources the last line names.
-const maxNamed = 3
-
-// unsavedText is for people: what may be there that no state knows, and what to do about it. It goes on from a sentence.
-func unsavedText(u *result.Unsaved) string {
-	if u == nil {
-		return ""
-	}
-	var names []string
-	for _, c := range u.Resources[:min(maxNamed, len(u.Resources))] {
-		if name := c.Action + " " + c.Address; c.ID == "" {
-			names = append(names, name)
-		} else {
-			names = append(names, name+" (ID "+c.ID+")")
+	rp.update(func(res *result.Result) {
+		if attempt > 1 {
+			s.Attempts = attempt
+			res.Steps = res.Steps[:len(res.Steps)-1]
 		}
-	}
-	if more := u.Count - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more, see \"unsaved\" in the result", more))
-	}
-	wayOut := "look for what was made, and import or delete it before the next run"
-	if foundByNext(u) {
-		wayOut = "nothing was made: the next run finds out how far that came"
-	}
-	return fmt.Sprintf("; no saved state may know of %d: %s; %s", u.Count, strings.Join(names, ", "), wayOut)
+		res.Steps = append(res.Steps, s)
+	})
+	rp.save()
 }
 
-// foundByNext tells of changes that the next refresh finds: all are to what a state has.
-func foundByNext(u *result.Unsaved) bool {
-	makes := func(c result.UnsavedResource) bool { return c.Action != plan.Delete && c.Action != plan.Update }
-	return u.Count == len(u.Resources) && !slices.ContainsFunc(u.Resources, makes)
+func setHolder(l *result.Lock, info lock.Info) {
+	l.ID, l.Who, l.Operation, l.Created = info.ID, info.Who, info.Operation, info.CreatedText
 }
 
-// announceEnd is the event about the end of the run.
-func (r *run) announceEnd() {
-	if e := r.res.Error; e != nil {
-		r.warn("RunFinished", fmt.Sprintf("%s: %s: %s", r.opts.Op, e.Kind, e.Tail))
-		return
+// setHolder puts who holds the lock into the result; nil is nobody.
+func (rp *report) setHolder(info *lock.Info) {
+	if info == nil {
+		info = &lock.Info{}
 	}
-	r.notify("RunFinished", fmt.Sprintf("%s: %s", r.opts.Op, r.outcome()))
+	rp.update(func(res *result.Result) { setHolder(res.Lock, *info) })
 }
 
-// errorOf is what the result says of a failure. Its tail is redacted before it is cut: of half a secret nobody
-// would know that it is one.
-func (r *run) errorOf(f *failure) *result.Error {
-	tail := result.Tail(r.redact.String(cmp.Or(f.tail, f.err.Error())))
-	return &result.Error{Kind: f.kind, Reason: f.reason, Step: f.step, Tail: tail, Resources: f.resources}
-}
-
-// subject names the run in messages, as far as it is known.
-func (r *run) subject() string {
-	op := cmp.Or(string(r.opts.Op), "run")
-	if object := r.object(); object != "" {
-		return op + ": " + object
-	}
-	return op
-}
-
-// object names what the run is about.
-func (r *run) object() string {
-	switch {
-	case r.local != nil:
-		return r.local.name
-	case r.backend.kind == "":
-		return ""
-	}
-	return r.backend.String()
+// holder is who the result says holds the lock.
+func (rp *report) holder() lock.Info {
+	l := rp.Lock
+	return lock.Info{ID: l.ID, Who: l.Who, Operation: l.Operation, CreatedText: l.Created}
 }

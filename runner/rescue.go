@@ -71,12 +71,12 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (s
 		}
 		return nil
 	}
-	known := r.res.Unsaved
+	known := r.report.Unsaved
 	r.noteLost(result.State{Serial: &state.serial, Lineage: state.lineage}, output) // until it is safe
-	r.save()
+	r.report.save()
 	r.log.Error("the state could not be saved: rescuing it", "serial", state.serial, "lineage", state.lineage)
 	saved, where := r.saveSomewhere(ctx, state)
-	r.update(func(res *result.Result) {
+	r.report.update(func(res *result.Result) {
 		res.State.Saved, res.State.Where = saved, where
 		if saved != result.SavedLost {
 			res.Unsaved = known
@@ -96,8 +96,8 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (s
 // noteLost has the result say that a state is nowhere, and with it what the step has changed.
 func (r *run) noteLost(state result.State, output *runtime.Output) {
 	state.Saved = result.SavedLost
-	r.update(func(res *result.Result) { res.State = &state })
-	r.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
+	r.report.update(func(res *result.Result) { res.State = &state })
+	r.report.setUnsaved(listUnsaved(output.Changes, len(output.Changes)))
 }
 
 // noteUnread is for a state that the runtime left, and that cannot be read now: it stays where it is.
@@ -238,8 +238,8 @@ func (r *run) keepSomewhere(state unsavedState) (where string) {
 			continue
 		}
 		r.removeErrored() // two copies would be pushed one after the other
-		r.update(func(res *result.Result) { res.State.Where = where })
-		r.save()
+		r.report.update(func(res *result.Result) { res.State.Where = where })
+		r.report.save()
 		return where
 	}
 	r.log.Error("rescue: the state is lost")

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"sync"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -48,25 +46,13 @@ type run struct {
 	planKey  []byte
 	budget   lockBudget
 	toApply  []plan.Change // of the plan that is being applied, when it was made before
-	outputs  map[string]runtime.Value
-	drifted  map[string]string // see runtime.Output
 
 	child  child
 	other  lock.Info // who held the lock when another was handed down
 	freeAt time.Time // when the lock was last seen free
-	listed string    // where the list of the step's changes is
 
-	claimed *os.File        // the flock of a local run's own result
-	earlier *result.Unsaved // what earlier local runs left, see inherit
-	taken   []string        // results of earlier local runs that this one's replaces
-	lists   []string        // of the changes that those were going to make
-	beside  []workspace     // of earlier local runs, taken over
-
-	saver saver
-
-	mu   sync.Mutex // guards res and listed while a step runs
-	res  *result.Result
-	file *result.File
+	report report
+	legacy legacy // of earlier local runs
 }
 
 // Run runs one operation and returns its result, which it has also written to o.Result. The
@@ -97,7 +83,7 @@ func UsageResult(o Options, err error) *result.Result {
 
 // openResult finds out that the result cannot be written before anything runs. A runner that dies while
 // it prepares has left a result, too.
-func (r *run) openResult() (err error) {
+func (r *run) openResult() error {
 	if r.opts.DryRun {
 		return nil
 	}
@@ -108,12 +94,11 @@ func (r *run) openResult() (err error) {
 		}
 		open = result.Continue
 	}
-	if r.file, err = open(r.opts.Result); err != nil {
-		return resultError(err)
+	file, err := open(r.opts.Result)
+	if err == nil {
+		err = r.report.begin(file)
 	}
-	if err = r.file.Write(r.cleaned(), true); err != nil {
-		_ = r.file.Close()
-		r.file = nil
+	if err != nil {
 		return resultError(err)
 	}
 	return nil
@@ -121,17 +106,18 @@ func (r *run) openResult() (err error) {
 
 func newRun(o Options, host Host) *run {
 	secrets := redact.New()
+	log := slog.New(redacting{host.Log.Handler(), secrets})
 	return &run{
 		opts: o, host: host, stop: host.Stop, redact: secrets,
 		console: &console{out: host.Out, redact: secrets, terminal: host.Terminal},
-		log:     slog.New(redacting{host.Log.Handler(), secrets}),
+		log:     log,
 		budget:  lockBudget{total: o.LockTimeout},
-		res: &result.Result{
+		report: report{log: log, redact: secrets, Result: &result.Result{
 			Version: result.Version, Op: string(o.Op),
 			Image:   result.Image{Ref: o.Image},
 			Runtime: result.Runtime{Command: o.Bin},
 			Lock:    &result.Lock{},
-		},
+		}},
 	}
 }
 
@@ -157,7 +143,7 @@ func (r *run) execute(ctx context.Context) error {
 	defer r.removeInputs()
 	r.notify("RunStarted", string(r.opts.Op))
 	err := r.operate(ctx)
-	if r.res.Runtime.Version == "" && !errors.Is(err, errLayout) && r.stop.Cause() == nil {
+	if r.report.Runtime.Version == "" && !errors.Is(err, errLayout) && r.stop.Cause() == nil {
 		_ = r.askVersion(ctx) // no step has told it
 	}
 	return err
@@ -171,14 +157,11 @@ func (r *run) release() {
 	if r.local != nil {
 		r.local.close()
 	}
-	if r.child.lock != "" && !r.res.Lock.Released {
+	if r.child.lock != "" && !r.report.Lock.Released {
 		r.work.temporary = false // who takes it over has to know which lock to release
 	}
 	for _, w := range r.workspaces() {
 		w.release()
 	}
-	if r.file != nil {
-		_ = r.file.Close()
-	}
-	_ = r.claimed.Close() // nil is an error
+	r.report.close()
 }

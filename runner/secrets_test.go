@@ -80,7 +80,7 @@ func TestSecretInPushError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{redact: redact.New(), log: slog.New(slog.DiscardHandler), stop: stop, rt: rt, res: &result.Result{Lock: &result.Lock{}}}
+	r := &run{redact: redact.New(), log: slog.New(slog.DiscardHandler), stop: stop, rt: rt, report: report{Result: &result.Result{Lock: &result.Lock{}}}}
 	r.redact.Add(secret)
 	if err = r.push(t.Context(), unsavedState{bytes: []byte("{}")}); err == nil || strings.Contains(err.Error(), secret[:11]) || !strings.Contains(err.Error(), "xxx") {
 		t.Errorf("the error of the push: %v", err)

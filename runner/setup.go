@@ -157,7 +157,7 @@ func (r *run) awaitOrphans(ctx context.Context, w *workspace, err error) error {
 		if !r.sleep(ctx, 100*time.Millisecond) {
 			return interrupted(r.stop, stepInit, "waiting for a process of an earlier run")
 		}
-		r.budget.use(time.Since(start))
+		r.waited(time.Since(start))
 		err = w.claim()
 	}
 	if errors.Is(err, errOrphans) {
@@ -231,7 +231,7 @@ func (r *run) prepareRuntime() error {
 	if err != nil {
 		return err
 	}
-	r.res.Image.ProvidersMirror = mirror != ""
+	r.report.Image.ProvidersMirror = mirror != ""
 	if err := r.work.writeCLIConfig(mirror); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (r *run) prepareRuntime() error {
 		return err
 	}
 	env := runtime.NewEnviron(r.host.Environ, r.work.environment(r.host.Environ, r.backend.env, r.opts.DebugLog))
-	r.res.Env = &result.Env{Dropped: env.Dropped}
+	r.report.Env = &result.Env{Dropped: env.Dropped}
 	if len(env.Dropped) > 0 {
 		r.log.Warn("variables of the environment that would change what runs were dropped", "names", env.Dropped)
 	}
@@ -252,8 +252,8 @@ func (r *run) prepareRuntime() error {
 			r.opts.wayOut("put tofu or terraform into the image, or name it with --bin", "install tofu or terraform, or name it with --bin"))
 	}
 	r.rt.Inherited, r.rt.Outputs = r.work.inUse, r.opts.Local
-	r.res.Runtime.Command = r.rt.Command
-	r.save()
+	r.report.Runtime.Command = r.rt.Command
+	r.report.save()
 	return nil
 }
 

@@ -45,7 +45,7 @@ func (r *run) step(ctx context.Context, s step) (done, error) {
 			r.notifyEnd(s.name, f)
 			return done{}, f
 		}
-		r.record(s.name, exit, attempt)
+		r.report.record(s.name, exit, attempt)
 		if (exit.Code == 0 || slices.Contains(s.accepts, exit.Code)) && !output.Broke() {
 			r.ended(exit, output)
 			r.notifyEnd(s.name, nil)
@@ -87,7 +87,7 @@ func (r *run) mayStart(ctx context.Context, s step, attempt int) (err error) {
 // fault; later the machine is short of something.
 func (r *run) notStarted(step string, err error) *failure {
 	f := &failure{kind: result.KindStep, reason: result.ReasonBackend, step: step, err: fmt.Errorf("%w: %s", err, orMoreFiles(err, "try again"))}
-	if len(r.res.Steps) == 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC)) {
+	if len(r.report.Steps) == 0 && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC)) {
 		f.kind, f.reason, f.err = result.KindImageLayout, result.ReasonConfig, err
 	}
 	return f
@@ -103,14 +103,14 @@ func (r *run) waitToRetry(ctx context.Context, name string, pause time.Duration,
 	left := r.budget.left()
 	if left < time.Second {
 		f := r.lockedFailure(name)
-		if r.holder().ID == "" { // else the runtime's text may name itself as the holder
+		if r.report.holder().ID == "" { // else the runtime's text may name itself as the holder
 			f.tail = output.Tail()
 		}
 		return f
 	}
 	start := time.Now()
 	r.sleep(ctx, min(pause, left))
-	r.budget.use(time.Since(start))
+	r.waited(time.Since(start))
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		r.local.fault.Store(nil)
 	}
 	out := &sink{
-		console: r.console, progress: &progress{planned: len(r.toApply)}, locked: r.observeLock, journal: r.journal,
+		console: r.console, progress: &progress{planned: len(r.toApply)}, locked: r.observeLock, journal: r.report.journal,
 		hold: s.name == stepInit && r.opts.Local,
 	}
 	listing := r.newLister(ctx, s)
@@ -141,10 +141,10 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	end()
 	listing.end()
 	r.child.observing.Wait()
-	r.saver.settle()
-	r.budget.use(out.lockWait())
+	r.report.saver.settle()
+	r.waited(out.lockWait())
 	if v := output.Version; v != "" {
-		r.update(func(res *result.Result) { res.Runtime.Version = v })
+		r.report.update(func(res *result.Result) { res.Runtime.Version = v })
 	}
 	if err != nil || exit.Code != 0 {
 		out.show(output)
@@ -159,8 +159,8 @@ func (r *run) args() runtime.Args {
 
 // ended completes the result after a step that went well.
 func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
-	r.setUnsaved(unsaved(exit, output))
-	r.update(func(res *result.Result) {
+	r.report.setUnsaved(unsaved(exit, output))
+	r.report.update(func(res *result.Result) {
 		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
 		setHolder(res.Lock, r.other)
 	})
@@ -169,7 +169,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 
 // afterFailure secures what a failed step left: its state, its lock, and what it may have changed.
 func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime.Exit, output *runtime.Output) {
-	r.setUnsaved(unsaved(exit, output))
+	r.report.setUnsaved(unsaved(exit, output))
 	looking, cancel := r.look(ctx)
 	r.lookAtLock(looking, output)
 	cancel()
@@ -184,25 +184,9 @@ func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime
 	}
 	switch {
 	case f.reason == result.ReasonLockLost:
-		r.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })
-	case r.child.lock == "" || r.holder().ID != r.child.lock:
-		r.setHolder(nil) // another run's, that this one has nothing to do with
+		r.report.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedNormally} })
+	case r.child.lock == "" || r.report.holder().ID != r.child.lock:
+		r.report.setHolder(nil) // another run's, that this one has nothing to do with
 	}
 	r.tellLeftLock(ctx, f.step)
-}
-
-// record notes a step in the result and saves the result as it is so far.
-func (r *run) record(name string, exit runtime.Exit, attempt int) {
-	s := result.Step{
-		Name: name, Exit: exit.Code, Signal: exit.SignalName(), MaxRSSKiB: exit.MaxRSSKiB,
-		Seconds: result.Seconds(exit.Duration),
-	}
-	r.update(func(res *result.Result) {
-		if attempt > 1 {
-			s.Attempts = attempt
-			res.Steps = res.Steps[:len(res.Steps)-1]
-		}
-		res.Steps = append(res.Steps, s)
-	})
-	r.save()
 }

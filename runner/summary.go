@@ -25,9 +25,9 @@ const shownVersions = 5
 // summarise tells a person at the end of a local run what happened and where the state is.
 func (r *run) summarise(ctx context.Context) {
 	w := r.host.Out
-	fmt.Fprintf(w, "\n%s %s: %s\n", r.opts.Op, r.local.name, r.outcome())
+	fmt.Fprintf(w, "\n%s %s: %s\n", r.opts.Op, r.local.name, r.report.outcome())
 	r.printOutputs(w)
-	if u := r.cleaned().Unsaved; u != nil {
+	if u := r.report.cleaned().Unsaved; u != nil {
 		wayOut := "look for them or import them"
 		if foundByNext(u) {
 			wayOut = "the next run finds out"
@@ -41,8 +41,8 @@ func (r *run) summarise(ctx context.Context) {
 	if err != nil || len(page.Versions) == 0 {
 		return
 	}
-	if r.res.State == nil {
-		r.res.State = savedState(page.Versions[0])
+	if r.report.State == nil {
+		r.report.State = savedState(page.Versions[0])
 	}
 	fmt.Fprintf(w, "state: %s\n", r.local.statePath())
 	for _, v := range page.Versions {
@@ -72,27 +72,27 @@ func operationName(s string) string {
 }
 
 // outcome is the run in one line.
-func (r *run) outcome() string {
+func (rp *report) outcome() string {
 	switch {
-	case r.res.Error != nil && r.res.Error.Kind == result.KindBlocked:
+	case rp.Error != nil && rp.Error.Kind == result.KindBlocked:
 		return "blocked, nothing was changed"
-	case r.res.Error != nil && r.res.Error.Kind == result.KindPlanChanged:
+	case rp.Error != nil && rp.Error.Kind == result.KindPlanChanged:
 		return "the plan changed, nothing was changed"
-	case r.res.Error != nil:
+	case rp.Error != nil:
 		return "failed"
-	case r.res.Drift != nil && !r.res.Drift.Detected:
+	case rp.Drift != nil && !rp.Drift.Detected:
 		return "no drift"
-	case r.res.Drift != nil:
-		d := r.res.Drift
-		return "drift: " + listDrift(d, r.drifted)
-	case r.res.Changes != nil:
-		c := r.res.Changes
+	case rp.Drift != nil:
+		d := rp.Drift
+		return "drift: " + listDrift(d, rp.drifted)
+	case rp.Changes != nil:
+		c := rp.Changes
 		if c.Add+c.Change+c.Destroy+c.Import == 0 {
 			return "no changes"
 		}
 		return fmt.Sprintf("%d added, %d changed, %d destroyed", c.Add, c.Change, c.Destroy)
-	case r.res.Plan != nil:
-		return planned(r.res.Plan) + "; hash " + r.res.Plan.Hash
+	case rp.Plan != nil:
+		return planned(rp.Plan) + "; hash " + rp.Plan.Hash
 	}
 	return "done"
 }
@@ -149,12 +149,12 @@ func (r *run) printOutputs(w io.Writer) {
 	if r.opts.Op == naming.Destroy {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.outputs)) {
-		value := string(r.outputs[name].Value)
+	for _, name := range slices.Sorted(maps.Keys(r.report.outputs)) {
+		value := string(r.report.outputs[name].Value)
 		var text string
-		if r.outputs[name].Sensitive {
+		if r.report.outputs[name].Sensitive {
 			value = "(sensitive)"
-		} else if json.Unmarshal(r.outputs[name].Value, &text) == nil {
+		} else if json.Unmarshal(r.report.outputs[name].Value, &text) == nil {
 			value = text
 		}
 		fmt.Fprintf(w, "output %s = %s\n", name, result.Cut(result.Plain(r.redact.String(value)), shownValue))

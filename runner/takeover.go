@@ -30,7 +30,7 @@ func (r *run) takeOver(ctx context.Context) error {
 			return err
 		}
 		r.log.Warn("taking over from a run that was killed", "workdir", w.dir)
-		r.beside = append(r.beside, w)
+		r.legacy.workdirs = append(r.legacy.workdirs, w)
 		if err := w.keepErrored(r.log); err != nil {
 			return err
 		}
@@ -88,14 +88,14 @@ func (r *run) takenOver() {
 	if r.local == nil {
 		return
 	}
-	if u := r.res.Lock.ForceUnlock; u != nil && u.Outcome != result.OutcomeUnsupported {
+	if u := r.report.Lock.ForceUnlock; u != nil && u.Outcome != result.OutcomeUnsupported {
 		r.forgetDeadLocks()
 	}
-	for i := range r.beside {
-		noted, err := isThere(r.beside[i].lockNote())
-		r.beside[i].temporary = err == nil && !noted
+	for i := range r.legacy.workdirs {
+		noted, err := isThere(r.legacy.workdirs[i].lockNote())
+		r.legacy.workdirs[i].temporary = err == nil && !noted
 	}
 }
 
 // workspaces are the working directories that this run has: those that it took over, and its own.
-func (r *run) workspaces() []workspace { return slices.Concat(r.beside, []workspace{r.work}) }
+func (r *run) workspaces() []workspace { return slices.Concat(r.legacy.workdirs, []workspace{r.work}) }

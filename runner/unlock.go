@@ -44,7 +44,7 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 // or that another holder took since, is no error (spec/runner.md, "Force-unlock is tolerant, and careful").
 func (r *run) forceUnlock(ctx context.Context) error {
 	id := r.opts.ForceUnlock
-	if id == "" || r.res.Lock.ForceUnlock != nil {
+	if id == "" || r.report.Lock.ForceUnlock != nil {
 		return nil
 	}
 	before, looked := r.judge(ctx)
@@ -73,7 +73,7 @@ func (r *run) forceUnlock(ctx context.Context) error {
 // releaseByRuntime has the runtime release the lock.
 func (r *run) releaseByRuntime(ctx context.Context, id string) error {
 	exit, text, err := r.rt.ForceUnlock(ctx, id)
-	r.record(stepForceUnlock, exit, 1)
+	r.report.record(stepForceUnlock, exit, 1)
 	switch {
 	case r.stop.Cause() != nil && exit.Code != 0:
 		return interrupted(r.stop, stepForceUnlock, "the step was interrupted")
@@ -108,7 +108,7 @@ func (r *run) notReleased(err error) error {
 	case r.local != nil && isDiskFull(err):
 		f.err, f.reason = r.local.stateError(err), result.ReasonDisk
 	}
-	if where := r.inheritedState(); where != "" {
+	if where := r.report.inheritedState(); where != "" {
 		f.err = fmt.Errorf("%w; %s", f.err, r.whereabouts(result.SavedLost, where))
 	}
 	return f
@@ -154,27 +154,27 @@ func (r *run) afterUnlock(ctx context.Context, exit runtime.Exit, text string) e
 // correctUnlock is for a server that refused to release the very lock that it now says is held: Terraform
 // sends an http backend no ID, so the server could not tell whose lock it was.
 func (r *run) correctUnlock() {
-	u := r.res.Lock.ForceUnlock
-	if u != nil && u.Outcome == result.OutcomeHeldByOther && u.ID == r.res.Lock.ID {
+	u := r.report.Lock.ForceUnlock
+	if u != nil && u.Outcome == result.OutcomeHeldByOther && u.ID == r.report.Lock.ID {
 		r.other = lock.Info{}
 		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
 	}
 }
 
 func (r *run) setUnlock(u lock.Unlock) {
-	r.update(func(res *result.Result) {
+	r.report.update(func(res *result.Result) {
 		res.Lock.ForceUnlock = &result.ForceUnlock{ID: r.opts.ForceUnlock, Outcome: result.Outcome(u.Outcome)}
 	})
 	log := r.log.With("id", r.opts.ForceUnlock, "outcome", string(u.Outcome))
 	switch u.Outcome {
 	case lock.HeldByOther:
 		r.other = u.Holder
-		r.setHolder(&u.Holder)
+		r.report.setHolder(&u.Holder)
 		log.Warn("the handed-down lock is not the one that is held: left alone", "holder", u.Holder.String())
 	case lock.Unsupported:
 		log.Warn("this backend cannot release a lock by that ID")
 	default:
 		log.Info("force-unlock")
 	}
-	r.save()
+	r.report.save()
 }

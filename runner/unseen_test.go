@@ -69,7 +69,7 @@ func give(t *testing.T, dir string) {
 }
 
 func quietRun() *run {
-	return &run{log: slog.New(slog.DiscardHandler), redact: redact.New(), res: &result.Result{Lock: &result.Lock{}}, module: &root.Module{}}
+	return &run{log: slog.New(slog.DiscardHandler), redact: redact.New(), report: report{Result: &result.Result{Lock: &result.Lock{}}}, module: &root.Module{}}
 }
 
 // TestUnreadFolder has folders that cannot be read: nothing in them may be taken for absent. Each look says so, and names
@@ -156,8 +156,8 @@ func TestUnreadInheritance(t *testing.T) {
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(where), 0o700) })
 	asNobody(func() {
 		r := quietRun()
-		if err := r.inheritState(&result.State{Where: where}); !errors.Is(err, fs.ErrPermission) || r.res.State == nil {
-			t.Errorf("a state in a folder that cannot be searched: %v, told of: %+v", err, r.res.State)
+		if err := r.inheritState(&result.State{Where: where}); !errors.Is(err, fs.ErrPermission) || r.report.State == nil {
+			t.Errorf("a state in a folder that cannot be searched: %v, told of: %+v", err, r.report.State)
 		}
 	})
 }
@@ -166,9 +166,9 @@ func TestUnreadInheritance(t *testing.T) {
 func TestUnreadLockNote(t *testing.T) {
 	r := quietRun()
 	r.local, r.work = &local{}, newWorkspace(t.TempDir())
-	r.beside = []workspace{newWorkspace(t.TempDir())}
+	r.legacy.workdirs = []workspace{newWorkspace(t.TempDir())}
 	put(t, r.work.lockNote(), "id-1\n")
-	if err := os.Mkdir(r.beside[0].lockNote(), 0o700); err != nil {
+	if err := os.Mkdir(r.legacy.workdirs[0].lockNote(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.adoptDeadLock(t.Context()); !errors.Is(err, syscall.EISDIR) {
@@ -189,7 +189,7 @@ func TestUnreadErroredState(t *testing.T) {
 	}
 	f := &failure{err: errors.New("exit 1")}
 	safe := r.rescue(t.Context(), f, &runtime.Output{})
-	if s := r.res.State; safe != nil || s == nil || s.Saved != result.SavedLost || s.Where != where || !errors.Is(f.err, syscall.EISDIR) {
+	if s := r.report.State; safe != nil || s == nil || s.Saved != result.SavedLost || s.Where != where || !errors.Is(f.err, syscall.EISDIR) {
 		t.Errorf("state = %+v, safe = %q, error = %v; want it lost in %s", s, safe, f.err, where)
 	}
 }
