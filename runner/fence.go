@@ -25,8 +25,8 @@ func (r *run) fence(ctx context.Context) {
 	}
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
-	if err := c.fence(ctx, r.opts.ForceUnlock); err != nil && r.stop.Cause() == nil { // else nothing is released
-		r.noFence(r.opts.ForceUnlock, err)
+	if err := c.fence(ctx, r.stale.id); err != nil && r.stop.Cause() == nil { // else nothing is released
+		r.noFence(r.stale.id, err)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // findSaved is for a step that did not come to its own end: it looks which of the changes that were done a saved state
 // has nevertheless. That is the one which was rescued, or else the one that the backend has now. When a resource that
 // was made is in neither, the state of this run is lost: the next run would make it again.
-func (r *run) findSaved(ctx context.Context, output *runtime.Output, safe []byte) {
+func (r *run) findSaved(ctx context.Context, s step, output *runtime.Output, safe []byte) {
 	if !slices.ContainsFunc(output.Changes, completed) || safe == nil && r.report.State != nil {
 		return
 	}
@@ -31,7 +31,7 @@ func (r *run) findSaved(ctx context.Context, output *runtime.Output, safe []byte
 	if safe == nil {
 		safe = r.pullState(ctx)
 	}
-	left := unproven(output.Changes, r.plannedActions(output), safe)
+	left := unproven(output.Changes, plannedActions(s, output), safe)
 	r.report.setUnsaved(listUnsaved(left, len(left)))
 	if r.report.State == nil && slices.ContainsFunc(left, made) {
 		r.report.update(func(res *result.Result) { res.State = &result.State{Saved: result.SavedLost} })
@@ -58,7 +58,7 @@ func (r *run) pullState(ctx context.Context) []byte {
 
 // plannedActions are what the step, or the plan that it applied, was going to do at each address. It may do several
 // things at one: then that is none of them.
-func (r *run) plannedActions(output *runtime.Output) map[string]string {
+func plannedActions(s step, output *runtime.Output) map[string]string {
 	actions := map[string]string{}
 	add := func(address, action string) {
 		if before, ok := actions[address]; ok && before != action {
@@ -66,7 +66,7 @@ func (r *run) plannedActions(output *runtime.Output) map[string]string {
 		}
 		actions[address] = action
 	}
-	for _, c := range r.toApply {
+	for _, c := range s.planned {
 		add(c.Address, c.Action)
 	}
 	for _, c := range output.Planned {

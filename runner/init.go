@@ -32,7 +32,7 @@ func (r *run) initialise(ctx context.Context) error {
 		return interrupted(r.stop, stepInit, "not started")
 	}
 	output, err := r.initWithRetries(ctx)
-	r.freeAt = <-r.outlook.free
+	r.outlook.freeAt = <-r.outlook.free
 	if !r.tellsVersion(output) && r.stop.Cause() == nil && !killed(err) && !errors.Is(err, syscall.EMFILE) {
 		if noVersion := r.askVersion(ctx); noVersion != nil && r.stop.Cause() == nil {
 			return layoutf("`%s version -json` gives no version, so it is neither tofu nor terraform: %w; %s", r.rt.Command[0], noVersion,
@@ -60,7 +60,7 @@ func killed(err error) bool {
 // checkBackend makes sure that init configured the backend where the state is to go, when a file of the
 // root could not be read whole: that one may declare another, and without any the state would be lost.
 func (r *run) checkBackend() error {
-	if len(r.module.Broken) == 0 {
+	if len(r.inputs.module.Broken) == 0 {
 		return nil
 	}
 	var kind string
@@ -71,7 +71,7 @@ func (r *run) checkBackend() error {
 		return nil
 	}
 	return usagef("root: %s is larger than 1 MiB or nested too deep to be read, and init configured backend %q, not %q: the state would go elsewhere; declare the backend in a file of its own",
-		strings.Join(r.module.Broken, ", "), kind, r.backend.kind)
+		strings.Join(r.inputs.module.Broken, ", "), kind, r.backend.kind)
 }
 
 // initWithRetries repeats init, which changes nothing, after failures that are known to pass. No

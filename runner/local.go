@@ -57,8 +57,8 @@ func (r *run) prepareLocal(ctx context.Context) error {
 	if err := r.localRoot(ctx); err != nil {
 		return err
 	}
-	if r.opts.needsPlanKey() && r.planKey == nil {
-		if r.planKey, err = l.ownPlanKey(); err != nil {
+	if r.opts.needsPlanKey() && r.inputs.planKey == nil {
+		if r.inputs.planKey, err = l.ownPlanKey(); err != nil {
 			return err
 		}
 	}

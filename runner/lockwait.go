@@ -57,7 +57,7 @@ var errNotFree = errors.New("lock timeout reached")
 // seconds, a runtime up to 16 s late. Without a lockKeeper it is left to the runtime. A look that does not
 // succeed is left to the runtime too: it has the better message.
 func (r *run) awaitLock(ctx context.Context, step string) error {
-	if r.keeper == nil || r.budget.left() == 0 || time.Since(r.freeAt) < glanceAge {
+	if r.keeper == nil || r.budget.left() == 0 || r.outlook.justFree() {
 		return nil
 	}
 	looking, cancel := r.lookAhead(ctx)

@@ -109,12 +109,11 @@ func (r *run) applyApproved(ctx context.Context) error {
 		r.report.Changes = &result.Changes{}
 		return nil
 	}
-	r.toApply = shown.summary.Resources
 	// A plan of 20 MiB took 100 MiB to read. The runtime and its providers need them more than the runner.
 	shown.plan = nil
 	debug.FreeOSMemory()
 	saved := func(a runtime.Args) []string { return a.ApplyPlan(r.work.plan()) }
-	return r.change(ctx, step{name: "apply", locks: true, changes: true, args: saved})
+	return r.change(ctx, step{name: "apply", locks: true, changes: true, planned: shown.summary.Resources, args: saved})
 }
 
 // approve stops a run whose plan is not what was approved, before anything is changed.

@@ -8,7 +8,7 @@ import (
 // checkOutlives refuses a backend that keeps the state nowhere, or in the working directory, which the next run empties.
 func (r *run) checkOutlives(kind string) error {
 	path := r.backend.settings["path"]
-	if b := r.module.Backend; b != nil && path == "" {
+	if b := r.inputs.module.Backend; b != nil && path == "" {
 		path = b.Path
 	}
 	inside := !filepath.IsAbs(path) || strings.HasPrefix(filepath.Clean(path), r.work.dir+string(filepath.Separator))

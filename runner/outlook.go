@@ -21,13 +21,14 @@ type outlook struct {
 	cancel   context.CancelFunc
 	selected chan error     // one answer: that of checkSelector
 	free     chan time.Time // one answer: when the lock was free, or never
+	freeAt   time.Time      // the answer, once init has ended
 }
 
 // lookOut asks. Nobody need wait for the answers: cancel ends it.
 func (r *run) lookOut(ctx context.Context) *outlook {
 	ctx, cancel := r.lookAhead(ctx)
 	o := &outlook{cancel: cancel, selected: make(chan error, 1), free: make(chan time.Time, 1)}
-	wanted := r.keeper != nil && r.budget.left() > 0 && r.opts.ForceUnlock == ""
+	wanted := r.keeper != nil && r.budget.left() > 0 && r.stale.id == ""
 	go func() {
 		o.selected <- checkSelector(ctx, r.keeper)
 		var free time.Time
@@ -78,6 +79,9 @@ func (c *cluster) stateSecret(ctx context.Context) (secret *kube.Metadata, err e
 
 // glanceAge is how long a lock that was seen free need not be looked at again.
 const glanceAge = time.Second
+
+// justFree tells whether the lock was seen free a moment ago.
+func (o *outlook) justFree() bool { return o != nil && time.Since(o.freeAt) < glanceAge }
 
 // glance returns when the lock was free, or never.
 func glance(ctx context.Context, keeper lockKeeper) (free time.Time) {

@@ -113,7 +113,7 @@ func (r *run) adoptEarlierLock(ctx context.Context) {
 		return
 	}
 	r.log.Warn("an earlier container of this pod left the state locked: its lock is released first", "holder", holder.String())
-	r.opts.ForceUnlock = holder.ID
+	r.stale.id = holder.ID
 }
 
 // podOfJob tells whether this host is a pod of the Job: the Job's name, a hyphen and five characters.

@@ -68,10 +68,10 @@ func (r *run) describe(shown shownPlan) error {
 		OutputChanges: s.OutputChanges, Import: s.Import, Move: s.Move, Forget: s.Forget,
 		Resources: changesOf(s),
 	}
-	if r.planKey == nil {
+	if r.inputs.planKey == nil {
 		return nil
 	}
-	hash, err := plan.Hash(shown.plan, r.planKey)
+	hash, err := plan.Hash(shown.plan, r.inputs.planKey)
 	if err != nil {
 		return &failure{kind: result.KindStep, reason: result.ReasonConfig, step: "plan", err: fmt.Errorf("hash of the plan: %w", err)}
 	}

@@ -7,11 +7,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/captf/captf-runner/runner/lock"
-	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/redact"
 	"github.com/captf/captf-runner/runner/result"
-	"github.com/captf/captf-runner/runner/root"
 	"github.com/captf/captf-runner/runner/runtime"
 )
 
@@ -27,32 +24,28 @@ type Host struct {
 
 // run is one run of one operation.
 type run struct {
-	opts Options
-	host Host
-	log  *slog.Logger
-	stop *runtime.Stop
-
+	opts     Options
+	host     Host
+	log      *slog.Logger
+	stop     *runtime.Stop
 	redact   *redact.Redactor
 	console  *console
 	notifier *notifier // nil when nobody wants events
-	work     workspace
-	module   *root.Module
-	backend  backend
-	keeper   lockKeeper // nil when the lock cannot be looked at
-	outlook  *outlook   // nil before the backend is known
-	local    *local     // nil without --local
-	rt       *runtime.Runtime
-	varFiles []string
-	planKey  []byte
-	budget   lockBudget
-	toApply  []plan.Change // of the plan that is being applied, when it was made before
 
+	work   workspace
+	inputs inputs
+	rt     *runtime.Runtime // nil before it was found
+
+	backend backend
+	outlook *outlook   // nil before the backend is known
+	keeper  lockKeeper // nil when the lock cannot be looked at
+	local   *local     // nil without --local
+
+	budget lockBudget
+	stale  staleLock
 	child  child
-	other  lock.Info // who held the lock when another was handed down
-	freeAt time.Time // when the lock was last seen free
-
+	legacy legacy
 	report report
-	legacy legacy // of earlier local runs
 }
 
 // Run runs one operation and returns its result, which it has also written to o.Result. The
@@ -112,6 +105,7 @@ func newRun(o Options, host Host) *run {
 		console: &console{out: host.Out, redact: secrets, terminal: host.Terminal},
 		log:     log,
 		budget:  lockBudget{total: o.LockTimeout},
+		stale:   staleLock{id: o.ForceUnlock},
 		report: report{log: log, redact: secrets, Result: &result.Result{
 			Version: result.Version, Op: string(o.Op),
 			Image:   result.Image{Ref: o.Image},

@@ -54,7 +54,7 @@ func (r *run) prepare(ctx context.Context) error {
 // prepareInputs reads what an operation needs besides the root.
 func (r *run) prepareInputs(ctx context.Context) (err error) {
 	if r.opts.PlanKeyFile != "" {
-		if r.planKey, err = plan.ReadKey(r.opts.PlanKeyFile); err != nil {
+		if r.inputs.planKey, err = plan.ReadKey(r.opts.PlanKeyFile); err != nil {
 			return usagef("--plan-key-file: %w", err)
 		}
 	}
@@ -183,10 +183,10 @@ func orKill(inUse string) string {
 // prepareBackend ties the root to its backend.
 func (r *run) prepareBackend(ctx context.Context) error {
 	var err error
-	if r.module, err = scanRoot(r.work.root); err != nil {
+	if r.inputs.module, err = scanRoot(r.work.root); err != nil {
 		return err
 	}
-	kind, note, err := declareBackend(r.module, r.work.root, r.opts.Backend, &r.backend)
+	kind, note, err := declareBackend(r.inputs.module, r.work.root, r.opts.Backend, &r.backend)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
@@ -17,9 +18,10 @@ import (
 type step struct {
 	name    string
 	args    func(runtime.Args) []string
-	accepts []int // exit codes besides 0
-	locks   bool  // takes the lock, and waits for it when it is asked to
-	changes bool  // what is real
+	accepts []int         // exit codes besides 0
+	locks   bool          // takes the lock, and waits for it when it is asked to
+	changes bool          // what is real
+	planned []plan.Change // all that it is going to change, when that is known before it runs
 }
 
 // mayLock tells whether the step may take the lock: an init does when there is no state.
@@ -123,7 +125,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		r.local.fault.Store(nil)
 	}
 	out := &sink{
-		console: r.console, progress: &progress{planned: len(r.toApply)}, locked: r.observeLock, journal: r.report.journal,
+		console: r.console, progress: &progress{planned: len(s.planned)}, locked: r.observeLock, journal: r.report.journal,
 		hold: s.name == stepInit && r.opts.Local,
 	}
 	listing := r.newLister(ctx, s)
@@ -154,7 +156,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 
 // args are the arguments that every step gets, with what is left of the lock budget.
 func (r *run) args() runtime.Args {
-	return runtime.Args{LockTimeout: r.budget.left(), BackendConfig: r.backend.args, VarFiles: r.varFiles}
+	return runtime.Args{LockTimeout: r.budget.left(), BackendConfig: r.backend.args, VarFiles: r.inputs.varFiles}
 }
 
 // ended completes the result after a step that went well.
@@ -162,7 +164,7 @@ func (r *run) ended(exit runtime.Exit, output *runtime.Output) {
 	r.report.setUnsaved(unsaved(exit, output))
 	r.report.update(func(res *result.Result) {
 		// Who had the lock in place of the handed-down ID is part of what the force-unlock found.
-		setHolder(res.Lock, r.other)
+		setHolder(res.Lock, r.stale.other)
 	})
 	r.child.lock = ""
 }
@@ -179,7 +181,7 @@ func (r *run) afterFailure(ctx context.Context, s step, f *failure, exit runtime
 	if f.step != stepStatePush { // that state is where it came from
 		safe := r.rescue(ctx, f, output)
 		if !cameToEnd(exit, output) {
-			r.findSaved(ctx, output, safe)
+			r.findSaved(ctx, s, output, safe)
 		}
 	}
 	switch {

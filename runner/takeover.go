@@ -41,7 +41,7 @@ func (r *run) takeOver(ctx context.Context) error {
 // adoptDeadLock takes the lock that an earlier local run left for one that was handed down. This run has the working
 // directories, so every process of the earlier ones is gone; and it is the very lock that one of them asked for.
 func (r *run) adoptDeadLock(ctx context.Context) error {
-	if r.local == nil || r.opts.ForceUnlock != "" {
+	if r.local == nil || r.stale.id != "" {
 		return nil
 	}
 	ids, err := r.deadLocks()
@@ -55,7 +55,7 @@ func (r *run) adoptDeadLock(ctx context.Context) error {
 	case err != nil:
 	case holder != nil && slices.Contains(ids, holder.ID):
 		r.log.Warn("an earlier run left the state locked: its lock is released first", "holder", holder.String())
-		r.opts.ForceUnlock = holder.ID
+		r.stale.id = holder.ID
 	default:
 		r.forgetDeadLocks()
 	}

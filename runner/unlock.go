@@ -14,11 +14,17 @@ import (
 
 const stepForceUnlock = "force-unlock"
 
+// staleLock is the lock that a run releases first: it was handed down, or an earlier run left it here.
+type staleLock struct {
+	id    string
+	other lock.Info // who held the lock in its place
+}
+
 // clearBeforeInit releases a handed-down lock on a state that does not exist. With such a lock init
 // and force-unlock both fail at once, because opening a state that is not there locks it
 // (spec/runner.md, "A lock without a state"). A look that does not succeed leaves it to init to say why.
 func (r *run) clearBeforeInit(ctx context.Context) error {
-	if r.opts.ForceUnlock == "" || r.keeper == nil {
+	if r.stale.id == "" || r.keeper == nil {
 		return nil
 	}
 	looking, cancel := r.lookAhead(ctx)
@@ -32,9 +38,9 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 	}
 	releasing, cancel := r.lookAhead(ctx) // a busy server may have used up the first one
 	defer cancel()
-	unlock, err := r.keeper.Release(releasing, r.opts.ForceUnlock)
+	unlock, err := r.keeper.Release(releasing, r.stale.id)
 	if err != nil {
-		return r.notReleased(fmt.Errorf("release lock %s of a state that does not exist: %w", r.opts.ForceUnlock, err))
+		return r.notReleased(fmt.Errorf("release lock %s of a state that does not exist: %w", r.stale.id, err))
 	}
 	r.setUnlock(unlock)
 	return nil
@@ -43,7 +49,7 @@ func (r *run) clearBeforeInit(ctx context.Context) error {
 // forceUnlock releases the lock that was handed down as stale, right after init. It is tolerant: a lock that is gone,
 // or that another holder took since, is no error (spec/runner.md, "Force-unlock is tolerant, and careful").
 func (r *run) forceUnlock(ctx context.Context) error {
-	id := r.opts.ForceUnlock
+	id := r.stale.id
 	if id == "" || r.report.Lock.ForceUnlock != nil {
 		return nil
 	}
@@ -88,7 +94,7 @@ func (r *run) releaseByRuntime(ctx context.Context, id string) error {
 func (r *run) releaseByServer(ctx context.Context) error {
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
-	unlock, err := r.keeper.Release(ctx, r.opts.ForceUnlock)
+	unlock, err := r.keeper.Release(ctx, r.stale.id)
 	if err != nil {
 		return r.notReleased(err)
 	}
@@ -126,7 +132,7 @@ func (r *run) judge(ctx context.Context) (lock.Unlock, bool) {
 	if err != nil {
 		return lock.Unlock{}, false
 	}
-	return compare(holder, r.opts.ForceUnlock), true
+	return compare(holder, r.stale.id), true
 }
 
 // afterUnlock decides what the command did: by a look at the lock, else by its text.
@@ -156,19 +162,19 @@ func (r *run) afterUnlock(ctx context.Context, exit runtime.Exit, text string) e
 func (r *run) correctUnlock() {
 	u := r.report.Lock.ForceUnlock
 	if u != nil && u.Outcome == result.OutcomeHeldByOther && u.ID == r.report.Lock.ID {
-		r.other = lock.Info{}
+		r.stale.other = lock.Info{}
 		r.setUnlock(lock.Unlock{Outcome: lock.Unsupported})
 	}
 }
 
 func (r *run) setUnlock(u lock.Unlock) {
 	r.report.update(func(res *result.Result) {
-		res.Lock.ForceUnlock = &result.ForceUnlock{ID: r.opts.ForceUnlock, Outcome: result.Outcome(u.Outcome)}
+		res.Lock.ForceUnlock = &result.ForceUnlock{ID: r.stale.id, Outcome: result.Outcome(u.Outcome)}
 	})
-	log := r.log.With("id", r.opts.ForceUnlock, "outcome", string(u.Outcome))
+	log := r.log.With("id", r.stale.id, "outcome", string(u.Outcome))
 	switch u.Outcome {
 	case lock.HeldByOther:
-		r.other = u.Holder
+		r.stale.other = u.Holder
 		r.report.setHolder(&u.Holder)
 		log.Warn("the handed-down lock is not the one that is held: left alone", "holder", u.Holder.String())
 	case lock.Unsupported:

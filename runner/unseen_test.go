@@ -69,7 +69,7 @@ func give(t *testing.T, dir string) {
 }
 
 func quietRun() *run {
-	return &run{log: slog.New(slog.DiscardHandler), redact: redact.New(), report: report{Result: &result.Result{Lock: &result.Lock{}}}, module: &root.Module{}}
+	return &run{log: slog.New(slog.DiscardHandler), redact: redact.New(), report: report{Result: &result.Result{Lock: &result.Lock{}}}, inputs: inputs{module: &root.Module{}}}
 }
 
 // TestUnreadFolder has folders that cannot be read: nothing in them may be taken for absent. Each look says so, and names

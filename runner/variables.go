@@ -11,6 +11,13 @@ import (
 	"github.com/captf/captf-runner/runner/root"
 )
 
+// inputs are what an operation works with besides the root's own files.
+type inputs struct {
+	module   *root.Module // what the root declares
+	varFiles []string     // for -var-file
+	planKey  []byte       // of plan hashes; nil when none is told
+}
+
 // isAutoLoaded tells a variables file that a runtime reads without being told.
 func isAutoLoaded(name string) bool {
 	return name == "terraform.tfvars" || name == varFile || strings.HasSuffix(name, ".auto.tfvars") || strings.HasSuffix(name, ".auto.tfvars.json")
@@ -19,12 +26,12 @@ func isAutoLoaded(name string) bool {
 // collectVariables finds the variables files of the run, and keeps the values of sensitive variables out of
 // all that is printed.
 func (r *run) collectVariables() error {
-	r.varFiles = nil
+	r.inputs.varFiles = nil
 	if _, err := os.Stat(filepath.Join(r.work.root, varFile)); err == nil {
-		r.varFiles = append(r.varFiles, varFile)
+		r.inputs.varFiles = append(r.inputs.varFiles, varFile)
 	}
-	r.varFiles = append(r.varFiles, r.opts.VarFiles...)
-	for name, variable := range r.module.Variables {
+	r.inputs.varFiles = append(r.inputs.varFiles, r.opts.VarFiles...)
+	for name, variable := range r.inputs.module.Variables {
 		if r.sensitive(name) {
 			r.redact.Add(variable.Default...)
 		}
@@ -65,5 +72,5 @@ func (r *run) redactFile(path string) error {
 
 // sensitive tells whether a root variable's value is a secret: by its name, or because it is declared so.
 func (r *run) sensitive(name string) bool {
-	return redact.SecretName(name) || r.module.Variables[name].Sensitive
+	return redact.SecretName(name) || r.inputs.module.Variables[name].Sensitive
 }
