@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/statesrv"
@@ -43,10 +42,6 @@ func (l *local) wayOut(err error) string {
 		return "a run in another folder would begin with an empty state"
 	}
 	return orMoreFiles(err, "make the folder "+l.dir+" and all in it writable")
-}
-
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // noteFault keeps the last fault of the state's disk: the runtime only says that its server answered badly.

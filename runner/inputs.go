@@ -11,6 +11,9 @@ import (
 	"github.com/captf/captf-runner/runner/root"
 )
 
+// varFile is the variables file of a rendered root.
+const varFile = "terraform.tfvars.json"
+
 // inputs are what an operation works with besides the root's own files.
 type inputs struct {
 	module   *root.Module // what the root declares
