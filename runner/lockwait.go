@@ -30,26 +30,6 @@ func (r *run) waited(d time.Duration) {
 	r.report.update(func(res *result.Result) { res.Lock.WaitedSeconds = result.Seconds(r.budget.used) })
 }
 
-// lookTimeout bounds one request to where the lock or the state is kept.
-const lookTimeout = 5 * time.Second
-
-// lookAhead bounds such a request before a step: by a few seconds and by the request to stop, after which there is
-// no such step.
-func (r *run) lookAhead(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancelStop := r.stop.Context(ctx)
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	return ctx, func() { cancel(); cancelStop() }
-}
-
-// lookShare is what such a request may take of what is left of the stop budget.
-const lookShare = 0.2
-
-// look bounds such a request after a step, which has to be made after a request to stop as well, and goes on when that
-// comes meanwhile: then by a share of what is left of the stop budget.
-func (r *run) look(ctx context.Context) (context.Context, context.CancelFunc) {
-	return r.within(ctx, lookTimeout, lookShare)
-}
-
 // errNotFree ends a wait that used up the budget.
 var errNotFree = errors.New("lock timeout reached")
 
@@ -140,23 +120,4 @@ func (r *run) lookAtLock(ctx context.Context, out *runtime.Output) {
 func lockPauses() backoff.BackOff {
 	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
 		backoff.WithMaxInterval(8*time.Second), backoff.WithMaxElapsedTime(0)) // the budget ends them
-}
-
-// sleep waits for d, a stop or the end of ctx; it reports whether it slept to the end.
-func (r *run) sleep(ctx context.Context, d time.Duration) bool {
-	ctx, cancel := r.stop.Context(ctx)
-	defer cancel()
-	return sleepWithin(ctx, d)
-}
-
-// sleepWithin waits for d or the end of ctx; it reports whether it slept to the end.
-func sleepWithin(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

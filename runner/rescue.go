@@ -29,33 +29,12 @@ const (
 	setShare   = 0.7
 	againShare = 0.8 // of another round, of which the push and the set get their shares
 	setTime    = time.Minute
-	minWithin  = 100 * time.Millisecond // what a part gets when the budget is used up
 	// minPush is what the push gets however short the lock timeout is.
 	minPush = 30 * time.Second
 	// pressShare of the stop budget ends a push that hangs, maxPress at most.
 	pressShare = 0.15
 	maxPress   = 10 * time.Second
 )
-
-// within derives a context for a part of a rescue: it ends after d, or once a stop is requested after a share
-// of what is left of the stop budget then. The rescue itself goes on after a stop.
-func (r *run) within(ctx context.Context, d time.Duration, share float64) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
-	go func() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.stop.Done():
-		}
-		left := max(time.Duration(share*float64(time.Until(r.stop.Deadline()))), minWithin)
-		select {
-		case <-ctx.Done():
-		case <-time.After(left):
-			cancel()
-		}
-	}()
-	return ctx, cancel
-}
 
 // rescue brings a state that a step could not save to safety (spec/runner.md, "A state that could not be
 // saved"): into the backend, else into Secrets, else into the rescue directory. It returns a state that is safe now.

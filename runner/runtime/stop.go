@@ -14,59 +14,54 @@ const minBetween = 6 * time.Second
 // SIGINT or the deadline starts, and that everything until the last byte of the result must fit in.
 // The zero value is not usable; see [NewStop]. It is safe for concurrent use.
 type Stop struct {
-	budget time.Duration
-	done   chan struct{}
+	budget    time.Duration
+	requested context.Context // ends with the request, and has its cause
+	request   context.CancelCauseFunc
 
-	mu    sync.Mutex
-	at    time.Time
-	cause error
+	mu sync.Mutex
+	at time.Time // of the request
 }
 
 // NewStop makes a stop that was not requested yet. The budget counts from the request.
 func NewStop(budget time.Duration) *Stop {
-	return &Stop{budget: budget, done: make(chan struct{})}
+	s := &Stop{budget: budget}
+	s.requested, s.request = context.WithCancelCause(context.Background())
+	return s
 }
 
 // Request starts the clock. Only the first request counts; it reports whether this was it.
 func (s *Stop) Request(cause error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cause != nil {
+	if s.Cause() != nil {
 		return false
 	}
-	s.at, s.cause = time.Now(), cause
-	close(s.done)
+	s.at = time.Now()
+	s.request(cause)
 	return true
 }
 
 // Done is closed once the stop is requested.
-func (s *Stop) Done() <-chan struct{} { return s.done }
+func (s *Stop) Done() <-chan struct{} { return s.requested.Done() }
+
+// AfterFunc calls f in its own goroutine once the stop is requested, unless the returned function is called before.
+func (s *Stop) AfterFunc(f func()) (forget func() bool) { return context.AfterFunc(s.requested, f) }
 
 // Context derives a context that ends when the stop is requested, with its cause.
 func (s *Stop) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	go func() {
-		select {
-		case <-s.done:
-			cancel(s.Cause())
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
+	forget := s.AfterFunc(func() { cancel(s.Cause()) })
+	return ctx, func() { forget(); cancel(nil) }
 }
 
 // Cause is what the first request gave, nil before it.
-func (s *Stop) Cause() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.cause
-}
+func (s *Stop) Cause() error { return context.Cause(s.requested) }
 
 // Deadline is the end of the budget. Before the request it is the zero time.
 func (s *Stop) Deadline() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cause == nil {
+	if s.at.IsZero() {
 		return time.Time{}
 	}
 	return s.at.Add(s.budget)
