@@ -25,7 +25,7 @@ var arrows = map[string][]string{
 	"launch": {"event", "internal/absent", "lease", "lock", "naming", "result", "state", "state/backup", "state/chunks",
 		"state/internal/page"},
 	"kube":    nil,
-	"explain": {"internal/table", "naming", "redact", "result", "state"},
+	"explain": {"internal/address", "internal/table", "naming", "redact", "result", "state"},
 }
 
 // TestArrows keeps the library's packages apart. But for launch and kube none links client-go: an author of a controller

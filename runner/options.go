@@ -17,11 +17,11 @@ import (
 
 // The places of the image contract, where the flags have their defaults.
 const (
-	DefaultBin         = "/captf/runtime"
-	DefaultModule      = "/captf/module"
-	DefaultConfig      = "/captf/config"
-	DefaultProviders   = "/captf/providers"
-	DefaultWorkdir     = "/captf/work"
+	DefaultBin         = naming.RuntimePath
+	DefaultModule      = naming.ModulePath
+	DefaultConfig      = naming.ConfigPath
+	DefaultProviders   = naming.ProvidersPath
+	DefaultWorkdir     = naming.WorkPath
 	DefaultResult      = "/dev/termination-log"
 	DefaultLockTimeout = 5 * time.Minute
 	DefaultStopTimeout = 60 * time.Second

@@ -10,12 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/captf/captf-runner/internal/address"
 	"github.com/captf/captf-runner/runner/result"
 	"github.com/captf/captf-runner/runner/runtime"
 )
@@ -67,18 +66,13 @@ func restoreFile(w workspace) string { return filepath.Join(w.dir, "restore.tfst
 func managedResources(list string) int {
 	n := 0
 	for line := range strings.Lines(list) {
-		resource := inModule().ReplaceAllString(strings.TrimSpace(line), "")
+		resource := address.InModule(strings.TrimSpace(line))
 		if resource != "" && !strings.HasPrefix(resource, "data.") {
 			n++
 		}
 	}
 	return n
 }
-
-// inModule matches the modules that an address goes through, with their keys.
-var inModule = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(module\.[^.\[]+(\[("([^"\\]|\\.)*"|\d+)\])?\.)+`)
-})
 
 // readRestore joins the chunks of a backup.
 func readRestore(dir string, chunks int) ([]byte, error) {

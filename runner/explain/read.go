@@ -7,9 +7,9 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/address"
 	"github.com/captf/captf-runner/runner/redact"
 )
 
@@ -136,31 +136,8 @@ func (d *Document) neededBy() {
 		}
 	}
 	for i := range d.Resources {
-		d.Resources[i].NeededBy = by[withoutKeys(d.Resources[i].Address)]
+		d.Resources[i].NeededBy = by[address.WithoutKeys(d.Resources[i].Address)]
 	}
-}
-
-// withoutKeys drops the keys of modules: a dependency names what the configuration has.
-func withoutKeys(address string) string {
-	var b strings.Builder
-	for rest := address; rest != ""; {
-		before, behind, found := strings.Cut(rest, "[")
-		b.WriteString(before)
-		if !found {
-			break
-		}
-		rest = behindKey(behind)
-	}
-	return b.String()
-}
-
-// behindKey returns what follows the bracket that closes a key: a number or a quoted string.
-func behindKey(s string) string {
-	if quoted, err := strconv.QuotedPrefix(s); err == nil {
-		s = s[len(quoted):]
-	}
-	_, rest, _ := strings.Cut(s, "]")
-	return rest
 }
 
 // count groups the resources, the largest group first.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/root"
 )
 
@@ -68,21 +69,21 @@ func bad(subject, format string, args ...any) Finding {
 
 // checkModule asks for what the runner asks for before it starts anything.
 func (i *Image) checkModule() []Finding {
-	if _, f, ok := i.resolve(ModulePath); !ok || !f.Mode.IsDir() {
-		return []Finding{bad("module", "%s is no folder: copy the module there", ModulePath)}
+	if _, f, ok := i.resolve(naming.ModulePath); !ok || !f.Mode.IsDir() {
+		return []Finding{bad("module", "%s is no folder: copy the module there", naming.ModulePath)}
 	}
-	dir := filepath.Join(i.dir, ModulePath)
+	dir := filepath.Join(i.dir, naming.ModulePath)
 	if found, err := root.HasConfig(dir); err != nil || !found {
-		return []Finding{bad("module", "%s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level", ModulePath)}
+		return []Finding{bad("module", "%s holds no .tf, .tf.json, .tofu or .tofu.json file at its top level", naming.ModulePath)}
 	}
 	module, err := root.Scan(dir)
 	if err != nil {
-		return []Finding{bad("module", "%s cannot be read: %v", ModulePath, err)}
+		return []Finding{bad("module", "%s cannot be read: %v", naming.ModulePath, err)}
 	}
 	if len(module.Broken) > 0 {
-		return []Finding{bad("module", "%s has files that cannot be parsed: %v", ModulePath, module.Broken)}
+		return []Finding{bad("module", "%s has files that cannot be parsed: %v", naming.ModulePath, module.Broken)}
 	}
-	found := []Finding{good("module", "%s", ModulePath)}
+	found := []Finding{good("module", "%s", naming.ModulePath)}
 	if module.Backend != nil || module.Cloud != nil {
 		found = append(found, warning("module", "it declares a backend of its own: that is the root's to declare, and a local run refuses it"))
 	}
@@ -91,10 +92,10 @@ func (i *Image) checkModule() []Finding {
 
 // checkLinks: a configuration file that leads nowhere ends every run.
 func (i *Image) checkLinks() (all []Finding) {
-	tree := i.tree(ModulePath)
+	tree := i.tree(naming.ModulePath)
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		switch {
-		case !tree[name].broken || name == ModulePath:
+		case !tree[name].broken || name == naming.ModulePath:
 		case root.IsConfig(path.Base(name)):
 			all = append(all, bad("module", "%s is a link to what is not in the image", name))
 		default:
@@ -115,8 +116,8 @@ func (i *Image) checkReadable() []Finding {
 			}
 		}
 	}
-	through(RuntimePath)
-	for _, dir := range []string{ModulePath, ProvidersPath} {
+	through(naming.RuntimePath)
+	for _, dir := range []string{naming.ModulePath, naming.ProvidersPath} {
 		for name, f := range i.tree(dir) {
 			if need := needed(name, f.Mode); !f.broken && f.Mode.Perm()&need != need {
 				closed[name] = true
@@ -146,7 +147,7 @@ func below(name, dir string) bool { return name == dir || strings.HasPrefix(name
 
 // checkShadowed: what a Job mounts hides what the image has there.
 func (i *Image) checkShadowed() (found []Finding) {
-	for _, dir := range []string{ConfigPath, WorkPath, BinPath} {
+	for _, dir := range []string{naming.ConfigPath, naming.WorkPath, naming.BinPath} {
 		for name := range i.Files {
 			if path.Dir(name) == dir {
 				found = append(found, warning("layout", "%s is in the way of what a Job mounts at %s: it will not be seen", name, dir))
@@ -162,10 +163,10 @@ const jobUser = 65532
 
 // checkWork: a Job mounts something there, but a volume of a container engine is as what the image has there.
 func (i *Image) checkWork() []Finding {
-	if _, f, ok := i.resolve(WorkPath); ok && f.Mode.IsDir() && (f.UID == jobUser || f.Mode.Perm()&0o002 != 0) {
+	if _, f, ok := i.resolve(naming.WorkPath); ok && f.Mode.IsDir() && (f.UID == jobUser || f.Mode.Perm()&0o002 != 0) {
 		return nil
 	}
-	return []Finding{warning("layout", "%s is no folder of user %d: a run that is not in a Job cannot write there; COPY --chown=%d:%d an empty folder", WorkPath, jobUser, jobUser, jobUser)}
+	return []Finding{warning("layout", "%s is no folder of user %d: a run that is not in a Job cannot write there; COPY --chown=%d:%d an empty folder", naming.WorkPath, jobUser, jobUser, jobUser)}
 }
 
 // checkUser: runAsNonRoot is decided by a number, and the Job's own runAsUser counts more than the image's.

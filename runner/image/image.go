@@ -11,6 +11,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+
+	"github.com/captf/captf-runner/runner/naming"
 )
 
 // Image is what a check looks at.
@@ -95,4 +97,4 @@ func (i *Image) read(opened v1.Image, want func(name string) bool) error {
 }
 
 // wanted is true for what a check reads, where no link leads to it. Of the providers, names are enough.
-func wanted(name string) bool { return name == RuntimePath || below(name, ModulePath) }
+func wanted(name string) bool { return name == naming.RuntimePath || below(name, naming.ModulePath) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/captf/captf-runner/runner/naming"
 )
 
 // maxLinks is how many of them Linux follows in one path.
@@ -91,7 +93,7 @@ func (i *Image) children() map[string][]string {
 func (i *Image) readLinked(opened v1.Image) error {
 	linked := map[string]string{}  // by the name that a run sees
 	elsewhere := map[string]bool{} // whether it has not been read
-	for _, place := range []string{ModulePath, RuntimePath} {
+	for _, place := range []string{naming.ModulePath, naming.RuntimePath} {
 		for name, f := range i.tree(place) {
 			if !f.broken && f.Mode.IsRegular() && f.real != name {
 				linked[name], elsewhere[f.real] = f.real, !wanted(f.real)

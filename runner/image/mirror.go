@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
+
+	"github.com/captf/captf-runner/runner/naming"
 )
 
 // checkProviders compares what the module needs with what the mirror has for the image's platform.
@@ -15,15 +17,15 @@ func (i *Image) checkProviders(kind string) (found []Finding) {
 	if kind == "" {
 		kind = i.Labels[LabelRuntime]
 	}
-	needs, err := requirements(filepath.Join(i.dir, ModulePath), kind)
+	needs, err := requirements(filepath.Join(i.dir, naming.ModulePath), kind)
 	if err != nil {
 		return []Finding{bad("providers", "the module's requirements cannot be read: %v", err)}
 	}
 	if len(needs) == 0 {
 		return []Finding{good("providers", "the module needs none")}
 	}
-	if _, _, ok := i.resolve(ProvidersPath); !ok {
-		return []Finding{warning("providers", "there is no mirror at %s: every run fetches %d providers from their registries", ProvidersPath, len(needs))}
+	if _, _, ok := i.resolve(naming.ProvidersPath); !ok {
+		return []Finding{warning("providers", "there is no mirror at %s: every run fetches %d providers from their registries", naming.ProvidersPath, len(needs))}
 	}
 	mirror := i.mirrored()
 	for _, need := range needs {
@@ -37,8 +39,8 @@ func (i *Image) checkProviders(kind string) (found []Finding) {
 func (i *Image) mirrored() map[string][]string {
 	versions := map[string][]string{}
 	platform := i.OS + "_" + i.Arch
-	for name := range i.tree(ProvidersPath) {
-		rel, ok := strings.CutPrefix(name, ProvidersPath+"/")
+	for name := range i.tree(naming.ProvidersPath) {
+		rel, ok := strings.CutPrefix(name, naming.ProvidersPath+"/")
 		if !ok {
 			continue
 		}

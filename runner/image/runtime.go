@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/captf/captf-runner/runner/naming"
 )
 
 // The kinds of runtime, as LabelRuntime has them.
@@ -25,10 +27,10 @@ type runtimeVersion struct{ kind, version string }
 const startTimeout = 30 * time.Second
 
 func (i *Image) checkRuntime(ctx context.Context, run bool) (v runtimeVersion, found []Finding) {
-	name, f, ok := i.resolve(RuntimePath)
+	name, f, ok := i.resolve(naming.RuntimePath)
 	switch {
 	case !ok:
-		return v, []Finding{bad("runtime", "%s is missing: copy tofu or terraform there", RuntimePath)}
+		return v, []Finding{bad("runtime", "%s is missing: copy tofu or terraform there", naming.RuntimePath)}
 	case !f.Mode.IsRegular():
 		return v, []Finding{bad("runtime", "%s is no file", name)}
 	case f.Mode.Perm()&0o005 != 0o005:

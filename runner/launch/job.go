@@ -14,14 +14,10 @@ import (
 	"github.com/captf/captf-runner/runner/result"
 )
 
-// The places in the container (the image contract). The runtime, the module and the provider mirror are the image's.
+// What is in the container, besides the places of the image contract.
 const (
 	RunnerContainer = "runner" // the name of the container that runs captf-runner
-	runnerDir       = "/captf/bin"
-	runnerPath      = runnerDir + "/captf-runner"
-	workDir         = "/captf/work"
-	configDir       = "/captf/config"
-	keyDir          = "/captf/key"
+	runnerPath      = naming.BinPath + "/captf-runner"
 	keyFile         = "key"
 )
 
@@ -183,7 +179,7 @@ func (o Order) args() ([]string, error) {
 	add("image", t.Image)
 	add("job-name", o.Name)
 	for _, file := range t.VarFiles {
-		add("var-file", configDir+"/"+file)
+		add("var-file", naming.ConfigPath+"/"+file)
 	}
 	args = append(args, o.eventObject())
 	return append(args, o.opArgs()...), nil
@@ -201,7 +197,7 @@ func (o Order) opArgs() []string {
 		args = append(args, "--expect-plan="+o.Desired.Approval.ExpectPlan)
 	}
 	if o.needsPlanKey() {
-		args = append(args, "--plan-key-file="+keyDir+"/"+keyFile)
+		args = append(args, "--plan-key-file="+naming.KeyPath+"/"+keyFile)
 	}
 	return args
 }

@@ -13,11 +13,7 @@ import (
 
 // holders are the Jobs that hold the object's leases: live ones, and dead ones whose leases do not count any more.
 func (p *pass) holders(ctx context.Context) (live, dead []string, err error) {
-	names := []string{naming.RunLease(naming.Suffix(p.id))}
-	if p.id.Kind == naming.Cluster && p.id.Cluster != "" {
-		names = append(names, naming.ClusterLease(p.id.Namespace, p.id.Cluster))
-	}
-	for _, name := range names {
+	for _, name := range naming.Leases(p.id) {
 		l, err := p.Clients.Leases.Get(ctx, name, metav1.GetOptions{})
 		if absent.Is(err) {
 			continue

@@ -29,7 +29,7 @@ func (o Order) pod(args []string) corev1.PodSpec {
 		Volumes: o.volumes(),
 		InitContainers: []corev1.Container{{
 			Name: "copy", Image: t.RunnerImage, ImagePullPolicy: t.PullPolicy, Args: []string{"copy", runnerPath},
-			SecurityContext: restricted(), VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: runnerDir}},
+			SecurityContext: restricted(), VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: naming.BinPath}},
 		}},
 		Containers: []corev1.Container{o.container(args)},
 	}
@@ -42,12 +42,12 @@ func (o Order) pod(args []string) corev1.PodSpec {
 func (o Order) container(args []string) corev1.Container {
 	t := o.Template
 	mounts := []corev1.VolumeMount{
-		{Name: "bin", MountPath: runnerDir, ReadOnly: true},
-		{Name: "work", MountPath: workDir},
-		{Name: "config", MountPath: configDir, ReadOnly: true},
+		{Name: "bin", MountPath: naming.BinPath, ReadOnly: true},
+		{Name: "work", MountPath: naming.WorkPath},
+		{Name: "config", MountPath: naming.ConfigPath, ReadOnly: true},
 	}
 	if o.needsPlanKey() {
-		mounts = append(mounts, corev1.VolumeMount{Name: "key", MountPath: keyDir, ReadOnly: true})
+		mounts = append(mounts, corev1.VolumeMount{Name: "key", MountPath: naming.KeyPath, ReadOnly: true})
 	}
 	return corev1.Container{
 		Name: RunnerContainer, Image: t.Image, ImagePullPolicy: t.PullPolicy,

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	tfjson "github.com/hashicorp/terraform-json"
+
+	"github.com/captf/captf-runner/internal/address"
 )
 
 // provisionersOf maps the address of every resource that has provisioners, without instance
@@ -61,32 +62,9 @@ func generic(v any) (any, error) {
 // configAddress is the address of rc's resource in the configuration: module path, type and
 // name, without any instance key.
 func configAddress(rc *tfjson.ResourceChange) string {
-	address := rc.Type + "." + rc.Name
+	resource := rc.Type + "." + rc.Name
 	if rc.ModuleAddress == "" {
-		return address
+		return resource
 	}
-	return withoutKeys(rc.ModuleAddress) + "." + address
-}
-
-// withoutKeys drops the instance keys of a module address. A key may itself hold brackets and
-// escaped quotes: module.a["x]\"["].module.b[0] is module.a.module.b.
-func withoutKeys(address string) string {
-	var out strings.Builder
-	inKey, inQuotes := false, false
-	for i := 0; i < len(address); i++ {
-		switch c := address[i]; {
-		case inQuotes && c == '\\':
-			i++
-		case inKey && c == '"':
-			inQuotes = !inQuotes
-		case inQuotes:
-		case c == '[':
-			inKey = true
-		case c == ']':
-			inKey = false
-		case !inKey:
-			out.WriteByte(c)
-		}
-	}
-	return out.String()
+	return address.WithoutKeys(rc.ModuleAddress) + "." + resource
 }

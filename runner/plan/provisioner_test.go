@@ -2,21 +2,6 @@ package plan
 
 import "testing"
 
-func TestWithoutKeys(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"module.a", "module.a"},
-		{"module.a[0].module.b[12]", "module.a.module.b"},
-		{`module.a["x"].module.b`, "module.a.module.b"},
-		{`module.a["x]y"].module.b`, "module.a.module.b"},
-		{`module.a["x]\"[.module.z"].module.b["\\"]`, "module.a.module.b"},
-	}
-	for _, tt := range tests {
-		if got := withoutKeys(tt.in); got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.in, got, tt.want)
-		}
-	}
-}
-
 // Two plans that create one resource with different commands must not hash equal, in the root
 // and in a module.
 func TestHashCoversProvisioners(t *testing.T) {

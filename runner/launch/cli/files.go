@@ -13,11 +13,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/root"
 )
-
-// imageModule is where the image contract has the module.
-const imageModule = "/captf/module"
 
 // maxFile bounds one file of the root, in bytes: a Secret holds as much altogether.
 const maxFile = 1 << 20
@@ -95,7 +93,7 @@ func readFile(path string) ([]byte, error) {
 func (o *options) callingRoot(names []string) ([]byte, error) {
 	call := map[string]any{"source": o.module}
 	if o.module == "" {
-		call["source"] = imageModule
+		call["source"] = naming.ModulePath
 	}
 	variables := map[string]any{}
 	for _, v := range names {

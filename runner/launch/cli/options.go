@@ -108,7 +108,7 @@ func (o *options) validate() error {
 	case o.output != "" && o.output != outputJSON:
 		return usagef("-o %q: want json", o.output)
 	case o.module != "" && !path.IsAbs(o.module):
-		return usagef("--module %q: want a path in the image from its root, such as %s", o.module, imageModule)
+		return usagef("--module %q: want a path in the image from its root, such as %s", o.module, naming.ModulePath)
 	case o.deadline <= 0 || o.grace <= 0:
 		return usagef("--deadline %s, --grace %s: want more than 0", o.deadline, o.grace)
 	case o.lockTimeout >= o.deadline:

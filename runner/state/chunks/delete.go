@@ -128,13 +128,8 @@ func dataHash(secret *corev1.Secret) string {
 
 // leases reads those that are there.
 func (a API) leases(ctx context.Context, d Deletion) ([]*coordinationv1.Lease, error) {
-	suffix := naming.Suffix(d.Object)
-	names := []string{naming.LockLease(suffix), naming.RunLease(suffix)}
-	if d.Object.Kind == naming.Cluster && d.Object.Cluster != "" {
-		names = append(names, naming.ClusterLease(d.Object.Namespace, d.Object.Cluster))
-	}
 	var leases []*coordinationv1.Lease
-	for _, name := range names {
+	for _, name := range append([]string{naming.LockLease(naming.Suffix(d.Object))}, naming.Leases(d.Object)...) {
 		lease, err := a.Leases.Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case absent.Is(err):
