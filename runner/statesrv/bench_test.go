@@ -40,8 +40,8 @@ func BenchmarkWrite(b *testing.B) {
 func (s slowness) compare(b *testing.B) {
 	kinds := []*writer{
 		{name: "http", write: overHTTP(b, s.server(b))},
-		{name: "files", write: s.onDisk(b.TempDir(), s.replaceByRename, s.replaceByRename)},
-		{name: "calls", write: s.onDisk(b.TempDir(), s.createNew, s.replaceByExchange)},
+		{name: "files", write: s.onDisk(spread(b), s.replaceByRename, s.replaceByRename)},
+		{name: "calls", write: s.onDisk(spread(b), s.createNew, s.replaceByExchange)},
 		{name: "wire", write: overHTTP(b, sink(b))},
 	}
 	for _, w := range kinds { // the directories are made before the time counts
@@ -106,7 +106,7 @@ func cpuTime(b *testing.B) time.Duration {
 
 // server serves a directory and returns the URL.
 func (s slowness) server(b *testing.B) string {
-	store, err := dir.Open(b.Context(), b.TempDir(), dir.Options{Fault: func(step, _ string) error {
+	store, err := dir.Open(b.Context(), spread(b), dir.Options{Fault: func(step, _ string) error {
 		if strings.HasPrefix(step, "fsync") {
 			s.wait()
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -84,4 +85,23 @@ func (s slowness) replaceByExchange(name string, data []byte) error {
 		return err
 	}
 	return s.syncDir(filepath.Dir(name))
+}
+
+// spread returns a directory whose subdirectories ext4 puts far from each other, as
+// those at its top. A file is put near its directory, and without a journal ext4 looks
+// at each file that anybody removed there in the last minutes: what one writer removes
+// would else cost the others. Other file systems have no such flag.
+func spread(b *testing.B) string {
+	path := b.TempDir()
+	d, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	const topDir = 0x00020000 // FS_TOPDIR_FL in linux/fs.h
+	flags, err := unix.IoctlGetInt(int(d.Fd()), unix.FS_IOC_GETFLAGS)
+	if err == nil {
+		_ = unix.IoctlSetPointerInt(int(d.Fd()), unix.FS_IOC_SETFLAGS, flags|topDir)
+	}
+	return path
 }
