@@ -151,8 +151,8 @@ func sameState(source, target *head) error {
 
 // content is all that a head says of its state, without what belongs to one store.
 func (h *head) content() (string, error) {
-	kept := head{Lock: h.Lock, Current: h.Current, Deleted: h.Deleted, Last: h.Last, Pruned: h.Pruned, Recent: append([]Version(nil), h.Recent...)}
-	text, err := encode(kept)
+	kept := head{Lock: h.Lock, Current: h.Current, Deleted: h.Deleted, Last: h.Last, Pruned: h.Pruned, Recent: h.Recent}
+	text, err := kept.encode()
 	return string(text), err
 }
 

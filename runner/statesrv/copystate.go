@@ -162,7 +162,7 @@ func (c *copying) events(ctx context.Context, h *head) (int, error) {
 			}
 		}
 	}
-	for _, ev := range h.Events { // that a crash has kept from the log
+	for ev := range h.Events.values() { // that a crash has kept from the log
 		if err := add(ev); err != nil {
 			return 0, err
 		}

@@ -30,9 +30,9 @@ type head struct {
 	Pruned  int `json:"pruned,omitempty"`
 	Removed int `json:"removed,omitempty"`
 	// Recent are the entries that are in no page yet, oldest first.
-	Recent []Version `json:"recent"`
+	Recent series[Version] `json:"recent,omitempty"`
 	// Events are those of the last changes, until the log has them for certain.
-	Events []Event `json:"events"`
+	Events series[Event] `json:"events,omitempty"`
 	// Logged is a place in the log with all of Events behind it.
 	Logged store.Cursor `json:"logged,omitempty"`
 	// Writes are the IDs of the last writes, newest first: whoever lost the answer
@@ -167,10 +167,13 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 	}
 	h.ID = rand.Text()
 	h.Writes = append([]string{h.ID}, h.Writes[:min(len(h.Writes), keptIDs-1)]...)
+	var err error
 	if ev != nil {
-		h.Events = append(h.Events, *ev)
+		if h.Events, err = h.Events.with(*ev); err != nil {
+			return err
+		}
 	}
-	data, err := encode(h)
+	data, err := h.encode()
 	if err != nil {
 		return err
 	}
@@ -188,6 +191,19 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 		}
 	}
 	return err
+}
+
+// encode returns the record: the JSON of h, in which that of the series is put.
+func (h *head) encode() ([]byte, error) {
+	rest := *h
+	rest.Recent, rest.Events = nil, nil
+	data, errRest := encode(rest)
+	recent, errRecent := h.Recent.array()
+	events, errEvents := h.Events.array()
+	if err := errors.Join(errRest, errRecent, errEvents); err != nil {
+		return nil, err
+	}
+	return slices.Concat(data[:len(data)-1], []byte(`,"recent":`), recent, []byte(`,"events":`), events, []byte{'}'}), nil
 }
 
 // createHead stores the first head of a state. A lock is only granted if it can be released on a full disk.

@@ -48,11 +48,11 @@ func (c *headCache) put(name string, rev store.Revision, h *head) {
 	c.byName[name] = cachedHead{rev, h.clone()}
 }
 
-// clone copies what a change of the head may change.
+// clone copies what a change of the head may change. A series is not changed.
 func (h *head) clone() *head {
 	c := *h
 	c.Lock, c.Current = copied(h.Lock), copied(h.Current)
-	c.Recent, c.Events, c.Writes = slices.Clone(h.Recent), slices.Clone(h.Events), slices.Clone(h.Writes)
+	c.Writes = slices.Clone(h.Writes)
 	return &c
 }
 

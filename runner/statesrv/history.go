@@ -78,7 +78,7 @@ func (s *States) backwards(ctx context.Context, h *head, before int) iter.Seq2[V
 		if before <= 0 || before > h.Last+1 {
 			before = h.Last + 1
 		}
-		for _, v := range slices.Backward(h.Recent) {
+		for v := range h.Recent.backward() {
 			v.Pruned = v.Number <= h.Pruned
 			if v.Number < before && !yield(v, nil) {
 				return
@@ -130,11 +130,11 @@ func (s *States) flushVersions(ctx context.Context, h *head) error {
 	if len(h.Recent) < pageSize {
 		return nil
 	}
-	data, err := encode(h.Recent)
+	data, err := h.Recent.array()
 	if err != nil {
 		return err
 	}
-	_, err = s.store.Create(ctx, pageKey(h.State, h.Recent[0].Number), data)
+	_, err = s.store.Create(ctx, pageKey(h.State, h.Recent[0].value.Number), data)
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return err
 	}

@@ -131,7 +131,7 @@ func (s *States) healLog(ctx context.Context, name string, h *head, before time.
 		return 0, err
 	}
 	added, all := 0, true
-	for _, ev := range h.Events {
+	for ev := range h.Events.values() {
 		switch {
 		case known[ev.ID]:
 		case !ev.Time.Before(before):

@@ -102,8 +102,10 @@ func (s *States) commit(ctx context.Context, h *head, v Version, body *bodyWrite
 	if err := s.flushVersions(ctx, h); err != nil {
 		return err
 	}
+	if h.Recent, err = h.Recent.with(v); err != nil {
+		return err
+	}
 	h.Current, h.Last, h.Deleted = &v, v.Number, false
-	h.Recent = append(h.Recent, v)
 	ev.made(v)
 	ev.Who, ev.Operation = v.Who, v.Operation
 	return nil
@@ -168,7 +170,7 @@ func (b *bodyWriter) named(ctx context.Context) bool {
 	}
 	h, _, err := b.states.load(ctx, b.name)
 	return err != nil || b.number <= h.Last-len(h.Recent) ||
-		slices.ContainsFunc(h.Recent, func(v Version) bool { return v.Body == b.file })
+		slices.ContainsFunc(h.Recent, func(m member[Version]) bool { return m.value.Body == b.file })
 }
 
 func (b *bodyWriter) remove(ctx context.Context) {
