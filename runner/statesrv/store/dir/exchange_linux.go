@@ -9,12 +9,8 @@ import (
 
 // exchange lets two files of one directory change names in one step.
 func (p *place) exchange(a, b string) error {
-	dir, err := p.self()
-	if err != nil {
-		return err
-	}
-	fd := int(dir.Fd())
-	err = unix.Renameat2(fd, a, fd, b, unix.RENAME_EXCHANGE)
+	fd := p.fd()
+	err := unix.Renameat2(fd, a, fd, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return errNoExchange
 	}

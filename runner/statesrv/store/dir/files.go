@@ -72,19 +72,11 @@ func (f files) Link(from, name string) error {
 		return err
 	}
 	temp := tempPrefix + rand.Text()
-	if err := f.place.Link(from, temp); err != nil {
+	if err := f.s.root.Link(f.key(from), f.key(temp)); err != nil {
 		return typed(err)
 	}
 	defer f.place.Remove(temp) // rename leaves it if both are one file already
-	return errors.Join(f.readOnly(temp), f.place.Rename(temp, name))
-}
-
-func (f files) readOnly(name string) error {
-	info, err := f.Lstat(name)
-	if err != nil || info.Mode().Perm() == 0o400 {
-		return err
-	}
-	return f.Chmod(name, 0o400)
+	return errors.Join(f.place.readOnly(temp), f.place.Rename(temp, name))
 }
 
 func (f files) Extend(name, tail string, data []byte) error {

@@ -47,11 +47,7 @@ func tryFlock(f *os.File, mode int) (bool, error) {
 
 // locked runs fn while holding the flock of the directory, which its Close releases.
 func (p *place) locked(ctx context.Context, fn func() error) error {
-	f, err := p.self()
-	if err != nil {
-		return err
-	}
-	if err := flock(ctx, f, exclusive); err != nil {
+	if err := flock(ctx, p.file, exclusive); err != nil {
 		return err
 	}
 	return fn()

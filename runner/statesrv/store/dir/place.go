@@ -5,42 +5,30 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"golang.org/x/sys/unix"
 )
 
 // place is one directory, open for the length of one operation: else each of its
 // steps would look up the path again. It is not kept longer, for a person may
 // replace a directory at any time.
 type place struct {
-	*os.Root
 	s    *Store
 	dir  string
-	file *os.File // the directory itself, once it is needed
+	file *os.File
 }
 
 // at opens a directory that exists.
 func (s *Store) at(dir string) (*place, error) {
-	root, err := s.root.OpenRoot(dir)
+	file, err := s.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &place{Root: root, s: s, dir: dir}, nil
+	return &place{s, dir, file}, nil
 }
 
 // Close closes the directory, and unlocks it.
-func (p *place) Close() error {
-	if p.file != nil {
-		return errors.Join(p.file.Close(), p.Root.Close())
-	}
-	return p.Root.Close()
-}
-
-// self returns the directory as a file.
-func (p *place) self() (f *os.File, err error) {
-	if p.file == nil {
-		p.file, err = p.Open(".")
-	}
-	return p.file, err
-}
+func (p *place) Close() error { return p.file.Close() }
 
 // make opens a directory, which it makes if needed: again, if somebody has removed it or one
 // of its parents since.
@@ -96,12 +84,6 @@ func (s *Store) forget(dir string) {
 }
 
 // sync makes the names in the directory durable.
-func (p *place) sync() error {
-	f, err := p.self()
-	if err != nil {
-		return err
-	}
-	return p.s.step("fsync directory", p.dir, f.Sync)
-}
+func (p *place) sync() error { return p.s.step("fsync directory", p.dir, p.file.Sync) }
 
 func (p *place) key(name string) string { return path.Join(p.dir, name) }

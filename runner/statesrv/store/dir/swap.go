@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -114,8 +113,14 @@ func (p *place) swapSpare(name string, data []byte) (done bool, err error) {
 // fill overwrites f durably.
 func (p *place) fill(f *os.File, name string, data []byte) error {
 	err := p.s.step("write", p.key(name), func() error {
-		_, err := f.WriteAt(data, 0)
-		return errors.Join(err, f.Truncate(int64(len(data))))
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteAt(data, 0); err != nil || info.Size() <= int64(len(data)) {
+			return err
+		}
+		return f.Truncate(int64(len(data)))
 	})
 	if err != nil {
 		return err
@@ -185,16 +190,10 @@ func (s *Store) readOnce(ctx context.Context, key string) (data []byte, current 
 	if err := flock(ctx, f, shared); err != nil {
 		return nil, false, err
 	}
-	info, err := f.Stat()
-	if err != nil {
+	if current, err = p.has(path.Base(key), f); err != nil || !current {
 		return nil, false, err
 	}
-	now, err := p.Lstat(path.Base(key))
-	if err != nil || !os.SameFile(info, now) {
-		return nil, false, err
-	}
-	data = make([]byte, info.Size())
-	_, err = io.ReadFull(f, data)
+	data, err = contents(f)
 	return data, true, err
 }
 
