@@ -297,6 +297,9 @@ func TestTwoProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	a, b := startWorker(t, path), startWorker(t, path)
 	time.Sleep(time.Second)
+	for end := time.Now().Add(time.Minute); min(len(a.lines), len(b.lines)) < 5 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
 	known := map[string]string{}
 	lines := [][]string{a.stop(t), b.stop(t)}
 	for _, l := range lines {
