@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -14,10 +15,11 @@ const asRunner = "TEST_AS_RUNNER"
 
 func TestChildOfAKilledRunner(t *testing.T) {
 	if dir := os.Getenv(asRunner); dir != "" {
-		// It never sleeps: two signals in a row must not become one. It is ready when the runner has had the time to
-		// tie it.
+		// It never sleeps: two signals in a row must not become one. It is ready when the runner has tied it: then its
+		// end of the pipe has O_ASYNC.
 		const child = `trap 'echo interrupted >>log; echo one line too many; echo and one >&2' INT
-			i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo >ready; until [ -s log ]; do :; done; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo saved >>log`
+			flags=0; until [ $((flags & 020000)) -ne 0 ]; do { read -r _ _; read -r _ flags; } </proc/$$/fdinfo/3; done
+			echo $$ >ready; until [ -s log ]; do :; done; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo saved >>log`
 		p := shell(child)
 		p.Dir = dir
 		_, err := p.Run(t.Context(), NewStop(time.Minute))
@@ -31,8 +33,14 @@ func TestChildOfAKilledRunner(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitText(t, filepath.Join(dir, "ready"), "\n")
+		child := pidIn(t, filepath.Join(dir, "ready"))
 		_ = runner.Process.Kill()
 		_ = runner.Wait()
+		t.Cleanup(func() {
+			if t.Failed() { // it would wait for ever
+				_ = syscall.Kill(child, syscall.SIGKILL)
+			}
+		})
 		if got, want := awaitText(t, filepath.Join(dir, "log"), "saved"), "interrupted\nsaved\n"; got != want {
 			t.Fatalf("the child of a killed runner wrote %q, want %q", got, want)
 		}
