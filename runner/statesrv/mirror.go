@@ -52,8 +52,11 @@ func mirrorLock(f store.Files, h *head) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if h.Lock == nil {
-		return have != nil, f.Remove(lockFile)
+	switch {
+	case h.Lock == nil && have == nil:
+		return false, nil
+	case h.Lock == nil:
+		return true, f.Remove(lockFile)
 	}
 	want, err := encode(h.Lock.Info)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,18 +32,13 @@ func (p *place) OpenFile(name string, flag int, mode fs.FileMode) (*os.File, err
 // Open is os.Open in the place.
 func (p *place) Open(name string) (*os.File, error) { return p.OpenFile(name, os.O_RDONLY, 0) }
 
-// ReadFile is os.ReadFile in the place.
+// ReadFile reads a file that nobody writes to.
 func (p *place) ReadFile(name string) ([]byte, error) {
 	f, err := p.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return contents(f)
-}
-
-// contents reads a file that nobody writes to.
-func contents(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -79,15 +75,12 @@ func (p *place) readOnly(name string) error {
 	})
 }
 
-// has reports whether f is still what has the name.
-func (p *place) has(name string, f *os.File) (bool, error) {
-	var now, opened unix.Stat_t
+// has reports whether what has the name is still the file that info is of.
+func (p *place) has(name string, info fs.FileInfo) (bool, error) {
+	var now unix.Stat_t
 	err := p.do("fstatat", name, func() error { return unix.Fstatat(p.fd(), name, &now, unix.AT_SYMLINK_NOFOLLOW) })
-	if err != nil {
-		return false, err
-	}
-	err = p.do("fstat", name, func() error { return unix.Fstat(int(f.Fd()), &opened) })
-	return now.Dev == opened.Dev && now.Ino == opened.Ino, err
+	opened, ok := info.Sys().(*syscall.Stat_t)
+	return ok && now.Dev == opened.Dev && now.Ino == opened.Ino, err
 }
 
 // do calls a system call until no signal interrupts it.

@@ -52,7 +52,12 @@ func tail(file *os.File, n int64) ([]byte, error) {
 		return nil, err
 	}
 	from := max(0, info.Size()-n)
-	return io.ReadAll(io.NewSectionReader(file, from, info.Size()-from))
+	data := make([]byte, info.Size()-from)
+	read, err := file.ReadAt(data, from)
+	if errors.Is(err, io.EOF) { // a person has cut it meanwhile
+		err = nil
+	}
+	return data[:read], err
 }
 
 func (f files) Put(name string, data []byte) error {

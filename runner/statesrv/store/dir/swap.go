@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -190,10 +191,15 @@ func (s *Store) readOnce(ctx context.Context, key string) (data []byte, current 
 	if err := flock(ctx, f, shared); err != nil {
 		return nil, false, err
 	}
-	if current, err = p.has(path.Base(key), f); err != nil || !current {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, false, err
 	}
-	data, err = contents(f)
+	if current, err = p.has(path.Base(key), info); err != nil || !current {
+		return nil, false, err
+	}
+	data = make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
 	return data, true, err
 }
 
