@@ -2,6 +2,7 @@ package explain
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/captf/captf-runner/runner/redact"
 )
@@ -13,10 +14,48 @@ var secretNames = regexp.MustCompile(`(?i)kube_?config|pwd|user_?data|custom_?da
 // secretName reports whether a name says that the value is a secret.
 func secretName(name string) bool { return redact.SecretName(name) || secretNames.MatchString(name) }
 
-// secretValues are the looks of secrets: a private key in PEM, a URL and a connection string with a password.
-var secretValues = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY|` +
-	`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@?#]*:[^\s/@]+@|` +
-	`(?i)\b(password|passwd|pwd)\s*=\s*[^\s;]`)
+// A regular expression for all of the following would look at each byte several times over, and a value may have 64 MiB.
 
-// secretValue reports whether a value is a secret, whatever it is called.
-func secretValue(value any) bool { return secretValues.MatchString(leafText(value)) }
+// secretValue reports whether a value is a secret by its looks, whatever it is called: it has a private key in PEM, a URL
+// with a password, or a password in a connection string.
+func secretValue(value any) bool {
+	text := leafText(value)
+	return privateKey.MatchString(text) || around(text, "://", urlPassword) || around(text, "=", assignedPassword)
+}
+
+// around reports whether judge says so of what stands before and behind one of the marks in text.
+func around(text, mark string, judge func(before, behind string) bool) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], mark)
+		if i < 0 {
+			return false
+		}
+		before := text[:from+i]
+		from += i + len(mark)
+		if judge(before, text[from:]) {
+			return true
+		}
+	}
+}
+
+var (
+	privateKey   = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY`)
+	userinfo     = regexp.MustCompile(`^[^\s/:@?#]*:[^\s/@]+@`)
+	passwordName = regexp.MustCompile(`(?i)(^|[^0-9a-z_])(password|passwd|pwd)$`)
+)
+
+const (
+	letters    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	whitespace = "\t\n\f\r "
+)
+
+func urlPassword(before, behind string) bool {
+	scheme := before[len(strings.TrimRight(before, letters+"0123456789+.-")):]
+	return strings.ContainsAny(scheme, letters) && userinfo.MatchString(behind)
+}
+
+func assignedPassword(before, behind string) bool {
+	before, behind = strings.TrimRight(before, whitespace), strings.TrimLeft(behind, whitespace)
+	const longest = len("password") + 1 // and what is before it
+	return behind != "" && behind[0] != ';' && passwordName.MatchString(before[max(0, len(before)-longest):])
+}
