@@ -18,8 +18,8 @@ import (
 
 // What can ask a run to stop.
 var (
-	// ErrDeadline is the stop cause of a run that used up its --deadline.
-	ErrDeadline = errors.New("deadline reached")
+	// errDeadline is the stop cause of a run that used up its --deadline.
+	errDeadline = errors.New("deadline reached")
 	// ErrSignal is the stop cause of a run that got SIGTERM or SIGINT.
 	ErrSignal = errors.New("signal received")
 )
@@ -66,7 +66,7 @@ func asFailure(err error, stop *runtime.Stop) *failure {
 
 func interrupted(stop *runtime.Stop, step, what string) *failure {
 	f := &failure{kind: result.KindInterrupted, step: step, err: fmt.Errorf("%s: %w", what, causeOf(stop))}
-	if errors.Is(stop.Cause(), ErrDeadline) {
+	if errors.Is(stop.Cause(), errDeadline) {
 		f.reason = result.ReasonDeadline
 	}
 	return f
@@ -86,24 +86,9 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 		f.tail = f.err.Error() + "\n" + out.Tail() // which may be its banner alone
 		return f
 	}
-	class := runtime.Classify(exit, out, name == stepInit)
-	if exit.Asked && r.stop.Cause() == nil && len(out.Changes) == 0 {
-		class = runtime.FailureLocked // it waited longer than it was told to
-		if errors.Is(r.child.gaveUp, errUnanswered) {
-			class = runtime.FailureBackend
-		}
-	}
-	if name == stepStatePush && class == runtime.FailureStateWrite && errors.Is(pushError(out.Text()), errForbidden) {
-		class = runtime.FailureRBAC // of a restore: what it could not save is where it came from
-	}
+	class := classOf(name, exit, out, r.stop.Cause() != nil, r.child.gaveUp)
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
-	wayOut := advice[class]
-	if class == runtime.FailureRBAC && !strings.Contains(out.Tail(), "forbidden") {
-		wayOut = "the API server does not know the token, or it has expired: give the run a valid one"
-	}
-	if class == runtime.FailureConfig && name == stepInit && !r.opts.Local {
-		wayOut += ", or the settings of --backend-config"
-	}
+	wayOut := r.opts.adviceOn(class, name, out)
 	f.err = fmt.Errorf("exit %d (%s): %s%s", exit.Code, class, wayOut, r.causeText(class, out))
 	if name := exit.SignalName(); name != "" {
 		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
@@ -115,6 +100,21 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	}
 	f.resources = failedResources(out)
 	return f
+}
+
+// classOf is the class of a step that failed. The runner gave it up if that has a reason, and was stopped or not.
+func classOf(step string, exit runtime.Exit, out *runtime.Output, stopped bool, gaveUp error) runtime.Failure {
+	class := runtime.Classify(exit, out, step == stepInit)
+	if exit.Asked && !stopped && len(out.Changes) == 0 {
+		class = runtime.FailureLocked // it waited longer than it was told to
+		if errors.Is(gaveUp, errUnanswered) {
+			class = runtime.FailureBackend
+		}
+	}
+	if step == stepStatePush && class == runtime.FailureStateWrite && errors.Is(pushError(out.Text()), errForbidden) {
+		class = runtime.FailureRBAC // of a restore: what it could not save is where it came from
+	}
+	return class
 }
 
 // maxCause bounds what the last line quotes of a runtime's message, in bytes.
@@ -170,6 +170,17 @@ var advice = map[runtime.Failure]string{
 	runtime.FailureKilled:     "the runtime was killed, probably for its memory: raise the limit",
 	runtime.FailureCrashed:    "the runtime ended without saying how: see its last words",
 	runtime.FailureDisk:       "no room in the working directory: give it more, or name another with --workdir",
+}
+
+// adviceOn is the way out of the failure of a step.
+func (o Options) adviceOn(class runtime.Failure, step string, out *runtime.Output) string {
+	switch {
+	case class == runtime.FailureRBAC && !strings.Contains(out.Tail(), "forbidden"):
+		return "the API server does not know the token, or it has expired: give the run a valid one"
+	case class == runtime.FailureConfig && step == stepInit && !o.Local:
+		return advice[class] + ", or the settings of --backend-config"
+	}
+	return advice[class]
 }
 
 // byStop are the messages of the runtimes themselves about an interruption.

@@ -18,7 +18,7 @@ import (
 func TestAsFailure(t *testing.T) {
 	stopped, late := runtime.NewStop(time.Minute), runtime.NewStop(time.Minute)
 	stopped.Request(ErrSignal)
-	late.Request(ErrDeadline)
+	late.Request(errDeadline)
 	of := func(kind result.Kind, reason result.Reason) *failure { return &failure{kind: kind, reason: reason} }
 	tests := map[string]struct {
 		err  error

@@ -65,7 +65,9 @@ func (r *run) prepareLocal(ctx context.Context) error {
 	if r.opts.DryRun {
 		return nil
 	}
-	if err := l.serve(ctx, r); err != nil {
+	secret := rand.Text()
+	r.redact.Add(secret)
+	if r.backend.env, err = l.serve(ctx, r.log, secret, r.work.lockNote()); err != nil {
 		return err
 	}
 	r.keeper = l
@@ -133,38 +135,35 @@ func (l *local) makePlanKey(path string) error {
 	return nil
 }
 
-// serve starts the state server for this run alone: on a free loopback port, with a password that only the
-// child's environment has.
-func (l *local) serve(ctx context.Context, r *run) error {
+// serve starts the state server for this run alone: on a free loopback port, with a secret as its password that only the
+// child's environment has, which it returns. The locks that are asked for are noted in the file note.
+func (l *local) serve(ctx context.Context, log *slog.Logger, secret, note string) (env map[string]string, err error) {
 	// What it refuses, a runtime or this run tells of, as far as a person has to know.
-	log := slog.New(warnings{r.log.Handler()})
-	if err := l.openStates(ctx, log); err != nil {
-		return err
+	quiet := slog.New(warnings{log.Handler()})
+	if err := l.openStates(ctx, quiet); err != nil {
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("local state server: %w", err)
+		return nil, fmt.Errorf("local state server: %w", err)
 	}
 	url := "http://" + listener.Addr().String() + "/states/" + flat(l.name)
-	secret := rand.Text()
-	r.redact.Add(secret)
-	r.backend.env = map[string]string{
-		"TF_HTTP_ADDRESS": url, "TF_HTTP_LOCK_ADDRESS": url, "TF_HTTP_UNLOCK_ADDRESS": url,
-		"TF_HTTP_USERNAME": localUser, "TF_HTTP_PASSWORD": secret,
-	}
 	handler := statesrv.NewHandler(l.states, statesrv.HandlerOptions{
-		Auth: statesrv.NewOneUser(localUser, secret), Log: log, OnFault: l.noteFault,
+		Auth: statesrv.NewOneUser(localUser, secret), Log: quiet, OnFault: l.noteFault,
 	})
-	noting := noteLocks(handler, r.work.lockNote(), secret, l.noteFault)
+	noting := noteLocks(handler, note, secret, l.noteFault)
 	ctx, l.stop = context.WithCancel(ctx)
 	l.stopped = make(chan struct{})
 	go func() {
 		defer close(l.stopped)
-		if err := statesrv.Serve(ctx, listener, noting, r.log); err != nil {
-			r.log.Error("local state server", "error", err)
+		if err := statesrv.Serve(ctx, listener, noting, log); err != nil {
+			log.Error("local state server", "error", err)
 		}
 	}()
-	return nil
+	return map[string]string{
+		"TF_HTTP_ADDRESS": url, "TF_HTTP_LOCK_ADDRESS": url, "TF_HTTP_UNLOCK_ADDRESS": url,
+		"TF_HTTP_USERNAME": localUser, "TF_HTTP_PASSWORD": secret,
+	}, nil
 }
 
 // openStates opens the local states, and repairs what killed runs have left of them.

@@ -40,14 +40,26 @@ func (r *run) awaitLock(ctx context.Context, step string) error {
 	if r.keeper == nil || r.budget.left() == 0 || r.outlook.justFree() {
 		return nil
 	}
-	looking, cancel := r.lookAhead(ctx)
-	holder, err := r.keeper.Holder(looking)
-	cancel()
-	if err != nil || holder == nil {
+	holder := r.seeHolder(ctx)
+	if holder == nil {
 		return nil
 	}
 	r.log.Info("waiting for the lock", "step", step, "holder", holder.String(), "for at most", r.budget.left().Round(time.Second))
 	return r.awaitHolder(ctx, step, holder)
+}
+
+// seeHolder looks, before a step or beside it, who holds the lock; nil is nobody, or not known.
+func (r *run) seeHolder(ctx context.Context) *lock.Info {
+	if r.keeper == nil {
+		return nil
+	}
+	ctx, cancel := r.lookAhead(ctx)
+	defer cancel()
+	holder, err := r.keeper.Holder(ctx)
+	if err != nil {
+		return nil
+	}
+	return holder
 }
 
 // awaitLockOrFail is awaitLock for a step that nobody waits for: with no time to wait, a held lock is a failure at once.
@@ -55,9 +67,7 @@ func (r *run) awaitLockOrFail(ctx context.Context, step string) error {
 	if err := r.awaitLock(ctx, step); err != nil || r.keeper == nil || r.budget.left() > 0 {
 		return err
 	}
-	looking, cancel := r.lookAhead(ctx)
-	defer cancel()
-	if holder, err := r.keeper.Holder(looking); err == nil && holder != nil {
+	if holder := r.seeHolder(ctx); holder != nil {
 		r.report.setHolder(holder)
 		return r.lockedFailure(step)
 	}

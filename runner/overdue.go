@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/captf/captf-runner/runner/lock"
@@ -13,10 +14,11 @@ import (
 // answers its request. A runtime says when its wait begins, at the most, and not when it ends: one that has got the lock
 // may be silent for long, until its providers are done.
 type overdueWait struct {
-	run    *run
+	log    *slog.Logger
 	out    *sink
 	giveUp context.CancelCauseFunc
 	work   func() runtime.Work
+	holder func(ctx context.Context) *lock.Info // who holds the lock; nil is nobody, or not known
 
 	since time.Time // when the step began
 	end   func()    // of the watch that goes on
@@ -51,7 +53,7 @@ func (w *overdueWait) watch(ctx context.Context, limit time.Duration) {
 		}
 		err := w.judge(w.holder(ctx), before, now)
 		if err != nil && w.out.stillOpening() {
-			w.run.log.Warn("the step waits longer than it was told to: it is asked to stop", "why", err)
+			w.log.Warn("the step waits longer than it was told to: it is asked to stop", "why", err)
 			w.giveUp(err)
 			return
 		}
@@ -70,18 +72,4 @@ func (w *overdueWait) judge(holder *lock.Info, before, now runtime.Work) error {
 		return errUnanswered
 	}
 	return nil
-}
-
-// holder looks who holds the lock; nil is nobody, or not known.
-func (w *overdueWait) holder(ctx context.Context) *lock.Info {
-	if w.run.keeper == nil {
-		return nil
-	}
-	ctx, cancel := w.run.lookAhead(ctx)
-	defer cancel()
-	holder, err := w.run.keeper.Holder(ctx)
-	if err != nil {
-		return nil
-	}
-	return holder
 }

@@ -27,12 +27,12 @@ func (h *heldBy) Holder(context.Context) (*lock.Info, error) { return h.holder, 
 func watched(t *testing.T, keeper lockKeeper, work func() runtime.Work) (context.Context, *overdueWait, *given) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	t.Cleanup(func() { cancel(nil) })
-	start, g := time.Now(), &given{}
+	start, g, r := time.Now(), &given{}, &run{stop: runtime.NewStop(time.Minute), keeper: keeper}
 	out := &sink{opening: func() {}}
 	out.waitLine(true)
 	out.opens()
 	return ctx, &overdueWait{
-		run: &run{stop: runtime.NewStop(time.Minute), keeper: keeper, log: slog.New(slog.DiscardHandler)}, out: out, since: start, work: work,
+		log: slog.New(slog.DiscardHandler), out: out, since: start, work: work, holder: r.seeHolder,
 		giveUp: func(err error) { g.after, g.why = time.Since(start), err; cancel(err) },
 	}, g
 }

@@ -103,13 +103,11 @@ func (r *run) tellLeftLock(ctx context.Context, step string) {
 // its hostname: with hostNetwork, or a hostname that was chosen, others could have the same. A container that is started
 // again still has the ID that was handed down to the first one, who released that lock and then took its own.
 func (r *run) adoptEarlierLock(ctx context.Context) {
-	if r.keeper == nil || os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
+	if os.Getpid() != 1 || !podOfJob(r.opts.JobName) {
 		return
 	}
-	ctx, cancel := r.lookAhead(ctx)
-	defer cancel()
-	holder, err := r.keeper.Holder(ctx)
-	if err != nil || holder == nil || !onThisHost(holder) {
+	holder := r.seeHolder(ctx)
+	if holder == nil || !onThisHost(holder) {
 		return
 	}
 	r.log.Warn("an earlier container of this pod left the state locked: its lock is released first", "holder", holder.String())

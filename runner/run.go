@@ -120,7 +120,7 @@ func (r *run) startDeadline() (cancel func()) {
 	if r.opts.Deadline == 0 {
 		return func() {}
 	}
-	timer := time.AfterFunc(r.opts.Deadline, func() { r.stop.Request(ErrDeadline) })
+	timer := time.AfterFunc(r.opts.Deadline, func() { r.stop.Request(errDeadline) })
 	return func() { timer.Stop() }
 }
 

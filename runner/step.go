@@ -130,7 +130,7 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	}
 	listing := r.newLister(ctx, s)
 	out.planned = listing.list
-	overdue := &overdueWait{run: r, out: out, since: r.child.start, giveUp: giveUp, work: runtime.WorkSoFar}
+	overdue := &overdueWait{log: r.log, out: out, since: r.child.start, giveUp: giveUp, work: runtime.WorkSoFar, holder: r.seeHolder}
 	limit := r.budget.left() + pollingStep
 	out.opening = func() { overdue.begin(ctx, limit) }
 	end := r.tell(out.progress)

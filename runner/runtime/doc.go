@@ -5,7 +5,7 @@
 // spec/runner.md, "Steps". Two kinds of code run them:
 //
 //   - force-unlock goes through terraform-exec, which does it well;
-//   - init, plan, apply, destroy, state push, show and version run as a [Process] of this package, because
+//   - init, plan, apply, destroy, state push, show and version run as a process of this package, because
 //     they need what terraform-exec cannot do: -lock-timeout for init, a second SIGINT, a SIGKILL to
 //     the whole process group, the child's resource usage, a child that is asked to end, not killed,
 //     when the runner dies, for show a document that is not held in memory while the child runs, and for

@@ -118,9 +118,9 @@ func (e Event) EndsPlan() bool {
 // Starts tells a change that begins from one that ends.
 func (e Event) Starts() bool { return e.Type == applyStart }
 
-// ParseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
+// parseEvent reads one line. Even a -json stream has lines that are no JSON (warnings about the CLI
 // configuration, a crash, output of a wrapper): those are not ok, and text.
-func ParseEvent(line []byte) (e Event, ok bool) {
+func parseEvent(line []byte) (e Event, ok bool) {
 	if start, cut := bytes.CutSuffix(line, []byte(result.LineCut)); cut && bytes.HasPrefix(start, []byte(`{"@level":`)) {
 		return startOfEvent(start), true
 	}

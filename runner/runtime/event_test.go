@@ -72,7 +72,7 @@ func TestStartOfEvent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shown []string
 			r := reader{sink: collect{&shown}, output: &Output{}}
-			lines := NewLines(r.line)
+			lines := newLines(r.line)
 			_, _ = lines.Write([]byte(row.line + "\n"))
 			want := []string{row.text + result.LineCut}
 			if row.text == "" {
@@ -125,7 +125,7 @@ func TestTextKeepsBothEnds(t *testing.T) {
 }
 
 func TestDiagnosticText(t *testing.T) {
-	e, ok := ParseEvent([]byte(`{"@level":"error","@message":"Error: bad","type":"diagnostic","diagnostic":{"severity":"error","summary":"bad","detail":"because\nof this","address":"a.b","range":{"filename":"main.tf","start":{"line":9,"column":1,"byte":1},"end":{"line":9,"column":2,"byte":2}}}}`))
+	e, ok := parseEvent([]byte(`{"@level":"error","@message":"Error: bad","type":"diagnostic","diagnostic":{"severity":"error","summary":"bad","detail":"because\nof this","address":"a.b","range":{"filename":"main.tf","start":{"line":9,"column":1,"byte":1},"end":{"line":9,"column":2,"byte":2}}}}`))
 	want := "Error: bad\n  on main.tf line 9, with a.b\n\nbecause\nof this"
 	if diff := cmp.Diff(want, e.Text()); !ok || diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Holder is a process that has a file open, which it got from the runner that started it, see [Process].
+// Holder is a process that has a file open, which it got from the runner that started it, see [Runtime.Inherited].
 type Holder struct {
 	PID  int
 	Name string // of its executable

@@ -24,23 +24,23 @@ const (
 // messageWithin is how far into a line its message is looked for, in bytes.
 const messageWithin = 256
 
-// Lines is a writer that hands on whole lines, without their line ends. It is not safe for
+// lines is a writer that hands on whole lines, without their line ends. It is not safe for
 // concurrent use: give each stream its own.
-type Lines struct {
+type lines struct {
 	each    func(line []byte)
 	whole   []string
 	pending []byte
 	cut     bool
 }
 
-// NewLines calls each for every line. The slice is valid during the call only. A line with one of the texts of whole
+// newLines calls each for every line. The slice is valid during the call only. A line with one of the texts of whole
 // in its beginning is kept whole, like a printed state.
-func NewLines(each func(line []byte), whole ...string) *Lines {
-	return &Lines{each: each, whole: append(whole, dumpMessage)}
+func newLines(each func(line []byte), whole ...string) *lines {
+	return &lines{each: each, whole: append(whole, dumpMessage)}
 }
 
 // Write never fails.
-func (l *Lines) Write(p []byte) (int, error) {
+func (l *lines) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		i := bytes.IndexByte(p, '\n')
@@ -54,7 +54,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 	}
 }
 
-func (l *Lines) keep(p []byte) {
+func (l *lines) keep(p []byte) {
 	if start := min(messageWithin-len(l.pending), len(p)); start > 0 { // the limit depends on it
 		l.pending, p = append(l.pending, p[:start]...), p[start:]
 	}
@@ -64,7 +64,7 @@ func (l *Lines) keep(p []byte) {
 	l.pending = append(l.pending, p...)
 }
 
-func (l *Lines) limit() int {
+func (l *lines) limit() int {
 	if len(l.pending) < messageWithin {
 		return maxLine
 	}
@@ -77,13 +77,13 @@ func (l *Lines) limit() int {
 }
 
 // Flush hands on a last line that has no line end.
-func (l *Lines) Flush() {
+func (l *lines) Flush() {
 	if len(l.pending) > 0 {
 		l.emit()
 	}
 }
 
-func (l *Lines) emit() {
+func (l *lines) emit() {
 	if l.cut {
 		l.pending = append(l.pending, result.LineCut...)
 	}

@@ -27,7 +27,7 @@ func TestLines(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			l := NewLines(func(line []byte) { got = append(got, string(line)) }, outputsMessage)
+			l := newLines(func(line []byte) { got = append(got, string(line)) }, outputsMessage)
 			for _, w := range tt.writes {
 				if n, err := l.Write([]byte(w)); n != len(w) || err != nil {
 					t.Fatalf("Write = %d, %v; want %d", n, err, len(w))

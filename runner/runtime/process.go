@@ -17,9 +17,9 @@ import (
 // passes its budget: nobody else is waiting for the time.
 var localLadder = ladder{again: 10 * time.Second, kill: 20 * time.Second}
 
-// Process is one command of the runtime, in a process group of its own: a Ctrl-C on the terminal
+// process is one command of the runtime, in a process group of its own: a Ctrl-C on the terminal
 // reaches the runner alone, which then sends the child its one SIGINT.
-type Process struct {
+type process struct {
 	Command []string // binary and arguments, one element each
 	Dir     string
 	Env     []string
@@ -55,7 +55,7 @@ func (e Exit) SignalName() string {
 // Run starts the process and waits for it. When stop is requested it climbs the ladder of the stop
 // budget; when ctx ends first, a shorter one of its own. Either way it returns only after the
 // process has ended, and then kills what is left of its group. The error says that the process could not be started.
-func (p Process) Run(ctx context.Context, stop *Stop) (Exit, error) {
+func (p process) Run(ctx context.Context, stop *Stop) (Exit, error) {
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, p.Stdin
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -14,8 +14,8 @@ import (
 )
 
 // shell is a child that is no runtime: it does with signals exactly what a test needs.
-func shell(script string, args ...string) Process {
-	return Process{Command: append([]string{"/bin/sh", "-c", script, "sh"}, args...), Env: os.Environ()}
+func shell(script string, args ...string) process {
+	return process{Command: append([]string{"/bin/sh", "-c", script, "sh"}, args...), Env: os.Environ()}
 }
 
 func TestProcessExit(t *testing.T) {
@@ -49,17 +49,17 @@ func TestProcessExit(t *testing.T) {
 }
 
 func TestProcessThatCannotStart(t *testing.T) {
-	_, err := Process{Command: []string{"/nonexistent/tofu"}}.Run(t.Context(), NewStop(time.Minute))
+	_, err := process{Command: []string{"/nonexistent/tofu"}}.Run(t.Context(), NewStop(time.Minute))
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("err = %v, want one that wraps ErrNotExist", err)
 	}
 }
 
 // started runs a process whose first line of output says that it is ready, and then requests the stop.
-func started(t *testing.T, p Process, stop *Stop) (Exit, string) {
+func started(t *testing.T, p process, stop *Stop) (Exit, string) {
 	t.Helper()
 	var out bytes.Buffer
-	p.Stdout = NewLines(func(line []byte) {
+	p.Stdout = newLines(func(line []byte) {
 		out.Write(append(line, '\n'))
 		if string(line) == "ready" {
 			stop.Request(errors.New("test"))
@@ -112,7 +112,7 @@ func TestStopClimbsTheLadder(t *testing.T) {
 func TestContextEndsAChildOfARunThatGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := shell(`trap 'echo interrupted; exit 7' INT; echo ready; sleep 5 & wait`)
-	p.Stdout = NewLines(func([]byte) { cancel() })
+	p.Stdout = newLines(func([]byte) { cancel() })
 	exit, err := p.Run(ctx, NewStop(time.Minute))
 	if err != nil || exit.Code != 7 || !exit.Asked {
 		t.Errorf("exit = %+v, %v; want 7 after an interrupt", exit, err)

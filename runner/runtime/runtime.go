@@ -28,7 +28,7 @@ type Runtime struct {
 	// Outputs says that somebody reads [Output.Outputs]: the event with them is then kept whole, however long it is.
 	Outputs bool
 
-	// Inherited is what every process of the runtime has open besides its streams, see [Process]: all but those of
+	// Inherited is what every process of the runtime has open besides its streams, see process.Inherited: all but those of
 	// terraform-exec.
 	Inherited *os.File
 
@@ -91,8 +91,8 @@ func (r *Runtime) RunInput(ctx context.Context, args []string, input io.Reader, 
 }
 
 // process is a command of the runtime, without its streams.
-func (r *Runtime) process(args []string) Process {
-	return Process{
+func (r *Runtime) process(args []string) process {
+	return process{
 		Command: append(r.Command[:len(r.Command):len(r.Command)], args...),
 		Dir:     r.Dir, Env: r.Env.Vars, Inherited: r.Inherited,
 	}
@@ -128,13 +128,13 @@ type reader struct {
 
 // stream is one of the two.
 type stream struct {
-	lines *Lines
+	lines *lines
 	dump  *dump
 }
 
 func (r *reader) stream() stream {
 	d := &dump{text: r.text, state: r.state}
-	return stream{dump: d, lines: NewLines(func(line []byte) {
+	return stream{dump: d, lines: newLines(func(line []byte) {
 		if !d.take(line) {
 			r.line(line)
 		}
@@ -147,7 +147,7 @@ func (s stream) flush() {
 }
 
 func (r *reader) line(line []byte) {
-	e, ok := ParseEvent(line)
+	e, ok := parseEvent(line)
 	if !ok {
 		r.text(line)
 		return

@@ -68,7 +68,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 // capture runs a command whose standard output is a document. What else it says is its output.
 func (r *Runtime) capture(ctx context.Context, args []string, document io.Writer) (Exit, *Output, error) {
 	output := &Output{}
-	stderr := NewLines(output.text.add)
+	stderr := newLines(output.text.add)
 	p := r.process(args)
 	p.Stdout, p.Stderr = document, stderr
 	exit, err := p.Run(ctx, r.Stop)

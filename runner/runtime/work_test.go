@@ -27,7 +27,7 @@ func TestWorkSoFar(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer input.Close()
-	p := Process{Command: []string{"/bin/sh", "-c", `read go; TF_PLUGIN_MAGIC_COOKIE=1 sleep 600 & exec cat`}, Stdin: input}
+	p := process{Command: []string{"/bin/sh", "-c", `read go; TF_PLUGIN_MAGIC_COOKIE=1 sleep 600 & exec cat`}, Stdin: input}
 	stop := NewStop(time.Second)
 	ended := make(chan struct{})
 	go func() {
