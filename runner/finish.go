@@ -44,7 +44,7 @@ func (r *run) finish(err error) (*result.Result, error) {
 	}
 	unwritten := r.writeLast()
 	if unwritten == nil && r.report.file != nil {
-		r.dropTaken()
+		r.legacy.dropResults()
 		r.dropLists()
 	}
 	err = errors.Join(err, unwritten)

@@ -95,8 +95,8 @@ func (r *run) inheritState(s *result.State) error {
 // disinherit is for a run beside the one that has the working directory: a state that was kept in there is that one's
 // to push.
 func (r *run) disinherit() {
-	if s := r.report.State; s != nil {
-		r.report.forgetInherited(filepath.Dir(s.Where) == r.work.dir)
+	if s := r.report.State; s != nil && filepath.Dir(s.Where) == r.work.dir {
+		r.report.forgetInherited()
 	}
 }
 

@@ -47,6 +47,13 @@ func (l *local) wayOut(err error) string {
 // noteFault keeps the last fault of the state's disk: the runtime only says that its server answered badly.
 func (l *local) noteFault(err error) { l.fault.Store(&err) }
 
+// forgetFault is for a step that begins.
+func (l *local) forgetFault() {
+	if l != nil {
+		l.fault.Store(nil)
+	}
+}
+
 // diskFault is what went wrong on the state's disk since the step began; nil is nothing.
 func (l *local) diskFault() error {
 	if l == nil {

@@ -98,12 +98,12 @@ func hasEnded(beside string) (bool, error) {
 	return true, lock.Close()
 }
 
-// dropTaken removes the results whose news this run's own result has now. Only the last one has all of it: what does not
-// fit into one that is partial is kept nowhere else yet.
-func (r *run) dropTaken() {
-	for _, path := range r.legacy.results {
+// dropResults removes the results whose news this run's own result has now. Only the last one has all of it: what does
+// not fit into one that is partial is kept nowhere else yet.
+func (l *legacy) dropResults() {
+	for _, path := range l.results {
 		_ = os.Remove(path)
 		_ = os.Remove(resultStem(path) + "-" + string(resultDocument) + resultExt)
 	}
-	r.legacy.results = nil
+	l.results = nil
 }

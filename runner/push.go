@@ -176,38 +176,47 @@ func (r *run) pushKept(ctx context.Context) error {
 		return err
 	}
 	for _, path := range kept {
-		if err := r.checkPlace(path); err != nil {
+		if err := r.pushFile(ctx, path); err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return workdirError(err)
-		}
-		state, ok := newUnsavedState(data)
-		if !ok {
-			r.report.forgetInherited(path == inherited)
-			r.log.Warn("the state that an earlier run could not save was cut short when it was written, and is lost: "+
-				"look into the file for what that run made, then remove it", "file", path)
-			continue
-		}
-		switch err := r.pushWhenFree(ctx, state); {
-		case err == nil:
-			r.log.Info("pushed the state that an earlier run could not save", "file", path)
-			if err := os.Remove(path); err != nil {
-				return workdirError(err)
-			}
-			_ = os.Remove(placeNote(path))
-			r.report.forgetInherited(path == inherited)
-		case errors.Is(err, errRefused):
-			r.report.forgetInherited(path == inherited)
-			r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
-		case r.stop.Cause() != nil:
-			return interrupted(r.stop, stepStatePush, "the step was interrupted")
-		default:
-			return r.stillUnsaved(path, state, err)
+		if path == inherited {
+			r.report.forgetInherited()
 		}
 	}
 	return nil
+}
+
+// pushFile deals with one of these states. An error says that it still is to be pushed.
+func (r *run) pushFile(ctx context.Context, path string) error {
+	if err := r.checkPlace(path); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return workdirError(err)
+	}
+	state, ok := newUnsavedState(data)
+	if !ok {
+		r.log.Warn("the state that an earlier run could not save was cut short when it was written, and is lost: "+
+			"look into the file for what that run made, then remove it", "file", path)
+		return nil
+	}
+	switch err := r.pushWhenFree(ctx, state); {
+	case err == nil:
+		r.log.Info("pushed the state that an earlier run could not save", "file", path)
+		if err := os.Remove(path); err != nil {
+			return workdirError(err)
+		}
+		_ = os.Remove(placeNote(path))
+		return nil
+	case errors.Is(err, errRefused):
+		r.log.Warn("the state that an earlier run could not save was refused: it is left as it is", "file", path, "error", err)
+		return nil
+	case r.stop.Cause() != nil:
+		return interrupted(r.stop, stepStatePush, "the step was interrupted")
+	default:
+		return r.stillUnsaved(path, state, err)
+	}
 }
 
 // pushWhenFree waits for the lock first: a push that fails for it says less of who holds it.
@@ -257,8 +266,6 @@ func (r *run) keptStates() (kept []string, inherited string, err error) {
 }
 
 // forgetInherited takes what the earlier run said about its state out of the result: it was dealt with.
-func (rp *report) forgetInherited(done bool) {
-	if done {
-		rp.update(func(res *result.Result) { res.State = nil })
-	}
+func (rp *report) forgetInherited() {
+	rp.update(func(res *result.Result) { res.State = nil })
 }

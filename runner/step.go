@@ -121,19 +121,8 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	r.child.begin()
-	if r.local != nil {
-		r.local.fault.Store(nil)
-	}
-	out := &sink{
-		console: r.console, progress: &progress{planned: len(s.planned)}, locked: r.observeLock, journal: r.report.journal,
-		hold: s.name == stepInit && r.opts.Local,
-	}
-	listing := r.newLister(ctx, s)
-	out.planned = listing.list
-	overdue := &overdueWait{log: r.log, out: out, since: r.child.start, giveUp: giveUp, work: runtime.WorkSoFar, holder: r.seeHolder}
-	limit := r.budget.left() + pollingStep
-	out.opening = func() { overdue.begin(ctx, limit) }
-	end := r.tell(out.progress)
+	r.local.forgetFault()
+	out, end := r.watch(ctx, s, giveUp)
 	rt := r.rt
 	if s.name == stepInit {
 		rt = rt.ForInit()
@@ -141,9 +130,6 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 	exit, output, err := rt.Run(ctx, s.args(r.args()), out)
 	r.child.gaveUp = context.Cause(ctx)
 	end()
-	listing.end()
-	r.child.observing.Wait()
-	r.report.saver.settle()
 	r.waited(out.lockWait())
 	if v := output.Version; v != "" {
 		r.report.update(func(res *result.Result) { res.Runtime.Version = v })
@@ -152,6 +138,28 @@ func (r *run) try(ctx context.Context, s step) (runtime.Exit, *runtime.Output, e
 		out.show(output)
 	}
 	return exit, output, err
+}
+
+// watch begins all that goes on beside a step and goes by its output, until end.
+func (r *run) watch(ctx context.Context, s step, giveUp context.CancelCauseFunc) (out *sink, end func()) {
+	listing := r.newLister(ctx, s)
+	out = &sink{
+		console: r.console, progress: &progress{planned: len(s.planned)},
+		locked: r.observeLock, planned: listing.list, journal: r.report.journal,
+		hold: s.name == stepInit && r.opts.Local,
+	}
+	overdue := &overdueWait{
+		log: r.log, out: out, giveUp: giveUp, work: runtime.WorkSoFar, holder: r.seeHolder, since: r.child.start,
+	}
+	limit := r.budget.left() + pollingStep
+	out.opening = func() { overdue.begin(ctx, limit) }
+	endTelling := r.tell(out.progress)
+	return out, func() {
+		endTelling()
+		listing.end()
+		r.child.observing.Wait()
+		r.report.saver.settle()
+	}
 }
 
 // args are the arguments that every step gets, with what is left of the lock budget.
