@@ -139,12 +139,7 @@ func (b *backend) kubeConfig() (kube.Config, error) {
 
 // expandHome writes out the home in the paths of a kubeconfig: the children have another one.
 func (b *backend) expandHome(environ []string) {
-	home := ""
-	for _, pair := range environ {
-		if value, ok := strings.CutPrefix(pair, "HOME="); ok {
-			home = value
-		}
-	}
+	home := getenv(environ, "HOME")
 	if home == "" {
 		return
 	}
@@ -170,10 +165,8 @@ const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespac
 
 // podNamespace is the namespace of this pod, empty outside of one.
 func podNamespace(environ []string) string {
-	for _, pair := range environ {
-		if value, ok := strings.CutPrefix(pair, "KUBE_NAMESPACE="); ok && value != "" {
-			return value
-		}
+	if namespace := getenv(environ, "KUBE_NAMESPACE"); namespace != "" {
+		return namespace
 	}
 	data, err := os.ReadFile(podNamespaceFile)
 	if err != nil {

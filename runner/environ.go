@@ -56,13 +56,18 @@ func (w workspace) tmp() string {
 
 // hasTMPDIR tells whether the container's TMPDIR is worth keeping.
 func hasTMPDIR(environ []string) bool {
+	info, err := os.Stat(getenv(environ, "TMPDIR"))
+	return err == nil && info.IsDir()
+}
+
+// getenv is the value of a variable, empty when there is none.
+func getenv(environ []string, name string) string {
 	for _, pair := range environ {
-		if dir, ok := strings.CutPrefix(pair, "TMPDIR="); ok {
-			info, err := os.Stat(dir)
-			return err == nil && info.IsDir()
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
 		}
 	}
-	return false
+	return ""
 }
 
 // foreign leaves out the runner's own variables: what is secret in them is known by its flag, and a

@@ -29,7 +29,6 @@ func isAutoLoaded(name string) bool {
 // collectVariables finds the variables files of the run, and keeps the values of sensitive variables out of
 // all that is printed.
 func (r *run) collectVariables() error {
-	r.inputs.varFiles = nil
 	if _, err := os.Stat(filepath.Join(r.work.root, varFile)); err == nil {
 		r.inputs.varFiles = append(r.inputs.varFiles, varFile)
 	}

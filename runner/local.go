@@ -98,8 +98,7 @@ func (r *run) localRoot(ctx context.Context) error {
 		return usagef("%s declares backend %q: a local run would start from an empty state and make everything a second time; "+
 			"remove the block, or run without --local and with --backend-config", module.Backend.File, module.Backend.Type)
 	}
-	r.opts.Backend = "http"
-	return r.prepareBackend(ctx)
+	return r.prepareBackend(ctx, "http")
 }
 
 // ownPlanKey is the key of plan hashes that local runs share.

@@ -106,16 +106,16 @@ func (r *run) prepareRoot(ctx context.Context) error {
 	if err := r.work.copyConfig(r.opts.Config); err != nil {
 		return err
 	}
-	return r.prepareBackend(ctx)
+	return r.prepareBackend(ctx, r.opts.Backend)
 }
 
-// prepareBackend ties the root to its backend.
-func (r *run) prepareBackend(ctx context.Context) error {
+// prepareBackend ties the root to its backend, of the kind that is wanted (empty: its own).
+func (r *run) prepareBackend(ctx context.Context, wanted string) error {
 	var err error
 	if r.inputs.module, err = scanRoot(r.work.root); err != nil {
 		return err
 	}
-	kind, note, err := declareBackend(r.inputs.module, r.work.root, r.opts.Backend, &r.backend)
+	kind, note, err := declareBackend(r.inputs.module, r.work.root, wanted, &r.backend)
 	if err != nil {
 		return err
 	}

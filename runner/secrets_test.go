@@ -50,7 +50,7 @@ func TestSecretsOfTheInputs(t *testing.T) {
 	if err := r.prepareInputs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.prepareBackend(t.Context()); err != nil {
+	if err := r.prepareBackend(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.collectVariables(); err != nil {
