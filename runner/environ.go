@@ -63,7 +63,7 @@ func hasTMPDIR(environ []string) bool {
 // getenv is the value of a variable, empty when there is none.
 func getenv(environ []string, name string) string {
 	for _, pair := range environ {
-		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+		if key, value, _ := strings.Cut(pair, "="); key == name {
 			return value
 		}
 	}

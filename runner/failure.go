@@ -88,7 +88,7 @@ func (r *run) stepFailure(name string, exit runtime.Exit, out *runtime.Output) *
 	}
 	class := classOf(name, exit, out, r.stop.Cause() != nil, r.child.gaveUp)
 	f := &failure{kind: result.KindStep, reason: result.Reason(class), step: name, tail: out.Tail(), unsaved: class == runtime.FailureStateWrite}
-	wayOut := r.opts.adviceOn(class, name, out)
+	wayOut := adviceOn(class, name, out, r.opts.Local)
 	f.err = fmt.Errorf("exit %d (%s): %s%s", exit.Code, class, wayOut, r.causeText(class, out))
 	if name := exit.SignalName(); name != "" {
 		f.err = fmt.Errorf("ended by %s: %s", name, wayOut)
@@ -173,11 +173,11 @@ var advice = map[runtime.Failure]string{
 }
 
 // adviceOn is the way out of the failure of a step.
-func (o Options) adviceOn(class runtime.Failure, step string, out *runtime.Output) string {
+func adviceOn(class runtime.Failure, step string, out *runtime.Output, local bool) string {
 	switch {
 	case class == runtime.FailureRBAC && !strings.Contains(out.Tail(), "forbidden"):
 		return "the API server does not know the token, or it has expired: give the run a valid one"
-	case class == runtime.FailureConfig && step == stepInit && !o.Local:
+	case class == runtime.FailureConfig && step == stepInit && !local:
 		return advice[class] + ", or the settings of --backend-config"
 	}
 	return advice[class]

@@ -14,7 +14,7 @@ import (
 // varFile is the variables file of a rendered root.
 const varFile = "terraform.tfvars.json"
 
-// inputs are what an operation works with besides the root's own files.
+// inputs are what an operation works with, read before it runs.
 type inputs struct {
 	module   *root.Module // what the root declares
 	varFiles []string     // for -var-file
