@@ -40,18 +40,14 @@ func (r *Runtime) interruptible(ctx context.Context, command func(context.Contex
 	defer cancel()
 	ended := make(chan struct{})
 	defer close(ended)
-	go func() {
-		select {
-		case <-ended:
-			return
-		case <-ctx.Done():
-		}
+	forget := context.AfterFunc(ctx, func() {
 		select {
 		case <-ended:
 		case <-time.After(r.Stop.waitDelay()):
 			killChildren()
 		}
-	}()
+	})
+	defer forget()
 	err := command(ctx)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // terraform-exec's own error may wrap nil, and panic when it is printed
