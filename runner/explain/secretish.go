@@ -14,8 +14,6 @@ var secretNames = regexp.MustCompile(`(?i)kube_?config|pwd|user_?data|custom_?da
 // secretName reports whether a name says that the value is a secret.
 func secretName(name string) bool { return redact.SecretName(name) || secretNames.MatchString(name) }
 
-// A regular expression for all of the following would look at each byte several times over, and a value may have 64 MiB.
-
 // secretValue reports whether a value is a secret by its looks, whatever it is called: it has a private key in PEM, a URL
 // with a password, or a password in a connection string.
 func secretValue(value any) bool {
@@ -23,7 +21,8 @@ func secretValue(value any) bool {
 	return privateKey.MatchString(text) || around(text, "://", urlPassword) || around(text, "=", assignedPassword)
 }
 
-// around reports whether judge says so of what stands before and behind one of the marks in text.
+// around reports whether judge says so of what stands before and behind one of the marks in text. A regular expression
+// without a mark to start from would look at each byte several times, and a value may have 64 MiB.
 func around(text, mark string, judge func(before, behind string) bool) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], mark)
