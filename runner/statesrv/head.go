@@ -193,17 +193,23 @@ func (s *States) save(ctx context.Context, name string, h *head, rev store.Revis
 	return err
 }
 
-// encode returns the record: the JSON of h, in which that of the series is put.
+// encode returns the record: the JSON of h, and the series in its end.
 func (h *head) encode() ([]byte, error) {
 	rest := *h
 	rest.Recent, rest.Events = nil, nil
-	data, errRest := encode(rest)
-	recent, errRecent := h.Recent.array()
-	events, errEvents := h.Events.array()
-	if err := errors.Join(errRest, errRecent, errEvents); err != nil {
+	data, err := encode(rest)
+	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(data[:len(data)-1], []byte(`,"recent":`), recent, []byte(`,"events":`), events, []byte{'}'}), nil
+	data = append(data[:len(data)-1], `,"recent":`...)
+	if data, err = h.Recent.appendTo(data); err != nil {
+		return nil, err
+	}
+	data = append(data, `,"events":`...)
+	if data, err = h.Events.appendTo(data); err != nil {
+		return nil, err
+	}
+	return append(data, '}'), nil
 }
 
 // createHead stores the first head of a state. A lock is only granted if it can be released on a full disk.

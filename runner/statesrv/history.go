@@ -130,7 +130,7 @@ func (s *States) flushVersions(ctx context.Context, h *head) error {
 	if len(h.Recent) < pageSize {
 		return nil
 	}
-	data, err := h.Recent.array()
+	data, err := h.Recent.appendTo(nil)
 	if err != nil {
 		return err
 	}

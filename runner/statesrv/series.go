@@ -44,10 +44,10 @@ func (s series[T]) backward() iter.Seq[T] {
 	}
 }
 
-// array returns the series as a JSON array. What is not encoded yet is kept encoded, so
-// nobody else may have s at that moment, unless it was encoded before.
-func (s series[T]) array() ([]byte, error) {
-	b := []byte{'['}
+// appendTo adds the series to b as a JSON array. What is not encoded yet is kept encoded,
+// so nobody else may have s at that moment, unless it was encoded before.
+func (s series[T]) appendTo(b []byte) ([]byte, error) {
+	size := len("[]")
 	for i := range s {
 		if s[i].line == nil {
 			line, err := encode(s[i].value)
@@ -56,10 +56,14 @@ func (s series[T]) array() ([]byte, error) {
 			}
 			s[i].line = line
 		}
+		size += len(s[i].line) + len(",")
+	}
+	b = append(slices.Grow(b, size), '[')
+	for i, m := range s {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, s[i].line...)
+		b = append(b, m.line...)
 	}
 	return append(b, ']'), nil
 }

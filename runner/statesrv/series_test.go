@@ -25,7 +25,7 @@ func TestSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // encoded, and then read and encoded
-		got, err := two.array()
+		got, err := two.appendTo(nil)
 		if err != nil || string(got) != string(text) {
 			t.Errorf("array is %s, %v, want %s", got, err, text)
 		}
@@ -40,7 +40,7 @@ func TestSeries(t *testing.T) {
 	if first := slices.Collect(two.backward()); first[0].ID != "two" || len(first) != 2 {
 		t.Errorf("backward it is %+v", first)
 	}
-	if got, err := none.array(); string(got) != "[]" || err != nil {
+	if got, err := none.appendTo(nil); string(got) != "[]" || err != nil {
 		t.Errorf("an empty array is %s, %v", got, err)
 	}
 	if err := json.Unmarshal([]byte("null"), &read); err != nil || len(read) != 0 {
