@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -112,6 +113,20 @@ func TestCopyThatNamesNoCluster(t *testing.T) {
 	p.run(t, "doctor", "tm/worker-0").want(t, 1, "--cluster-name NAME")
 	c.Change(t, 0, func(s *corev1.Secret) { s.Labels[naming.LabelCluster] = "prod" })
 	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster prod", "ok   state   readable")
+}
+
+// The newest Job was made with what is known last: an older one that knew no cluster does not count.
+func TestClusterOfTheNewestJob(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	in := c.Object.Cluster
+	c.Object.Cluster = ""
+	putJob(t, c, naming.Apply, 1, batchv1.JobComplete)
+	c.Object.Cluster = in
+	putJob(t, c, naming.Apply, 2, batchv1.JobComplete)
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "cluster "+in, "ok   state   readable")
 }
 
 // Where labels name several clusters a person has to say which one is right.

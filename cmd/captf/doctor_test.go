@@ -78,6 +78,29 @@ func putJobPod(t *testing.T, c *statetest.Cluster, job *batchv1.Job, status core
 	putPod(t, c, job.Name+"-abcde", labels, status)
 }
 
+// putResult makes the ConfigMap that a runner leaves that is told to stop.
+func putResult(t *testing.T, c *statetest.Cluster, job *batchv1.Job, r *result.Result) {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: job.Name + "-result"}, Data: map[string]string{"result.json": string(result.Encode(r))}}
+	if _, err := kubetest.Shared(t).Clientset().CoreV1().ConfigMaps(c.Object.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The result of a Job whose pod was deleted is known before its books are closed. Who may not read it is told so.
+func TestResultWithoutPod(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	job := putJob(t, c, naming.Apply, 1, batchv1.JobFailed)
+	putResult(t, c, job, &result.Result{Version: result.Version, Op: "apply", Error: &result.Error{Step: "apply", Kind: result.KindInterrupted, Tail: "told to stop"}})
+	p.run(t, "doctor", "tm/worker-0").want(t, 0, "Interrupted: told to stop; launch it again")
+	few := program{kubeconfig: kubetest.Shared(t).Kubeconfig(t, c.Object.Namespace,
+		rules("secrets get,list; leases get,list; jobs get,list; pods get,list"))}
+	few.run(t, "doctor", "tm/worker-0").want(t, 0, "(pod-lost)", "its result may be in a ConfigMap, which may not be read", job.Name+"-result")
+}
+
 // terminated is the status of a runner's pod that ended with a result.
 func terminated(code int32, r *result.Result) corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{

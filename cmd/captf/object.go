@@ -229,15 +229,8 @@ func (cl *cluster) withCluster(ctx context.Context, o naming.Object) (naming.Obj
 // namedCluster returns the cluster that labels name, and whether any does: an object outside any cluster has the empty
 // one.
 func (cl *cluster) namedCluster(ctx context.Context, o naming.Object) (name string, named bool, err error) {
-	runs, err := cl.client.BatchV1().Jobs(cl.namespace).List(ctx, listOptions(ownerSelector(o)))
-	if err != nil {
-		return "", false, fmt.Errorf("list jobs: %w", err)
-	}
-	for _, job := range runs.Items {
-		name, named := job.Labels[naming.LabelCluster]
-		if _, ours := naming.ParseJob(o, job.Name); ours && named {
-			return name, true, nil
-		}
+	if name, named, err = cl.Cluster(ctx, o); named || err != nil {
+		return name, named, err
 	}
 	return cl.clusterByLabels(ctx, naming.Suffix(o))
 }

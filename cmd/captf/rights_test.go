@@ -31,7 +31,7 @@ func TestRights(t *testing.T) {
 		{"state backup tm/worker-0", "secrets get,list,create; jobs list"},
 		{"state ls", "secrets list; leases list,get; pods get"},
 		{"state ls -o wide", "secrets list,get; leases list,get; pods get"},
-		{"doctor tm/worker-0", "secrets get,list; leases get,list; jobs get,list; pods get,list"},
+		{"doctor tm/worker-0", "secrets get,list; leases get,list; jobs get,list; pods get,list; configmaps get"},
 		{"lock show worker-0", "secrets list; leases get,list; pods get"},
 		{"lock release " + lease.Name, "secrets list; leases get,list,update; pods get"},
 	} {

@@ -100,7 +100,12 @@ func (o Order) validate() error {
 
 func (o Order) annotations() map[string]string {
 	all := map[string]string{AnnotationLockVersion: o.LockVersion}
+	longName := ""
+	if label, err := naming.LabelValue(o.Object.Name); err == nil && label != o.Object.Name {
+		longName = o.Object.Name
+	}
 	for key, value := range map[string]string{
+		AnnotationOwnerName:    longName,
 		AnnotationInputsHash:   o.Desired.InputsHash,
 		AnnotationTick:         o.Desired.Tick,
 		AnnotationApproval:     o.Desired.Approval.mark(),

@@ -66,6 +66,9 @@ func runOf(o naming.Object, job *batchv1.Job) (Run, bool) {
 		LockVersion: job.Annotations[AnnotationLockVersion], StateVersion: job.Annotations[AnnotationStateVersion],
 		CreatedAt: job.CreationTimestamp.Time, Owner: ownerOf(job), evidence: jobEvidence(job),
 	}
+	if name, there := job.Labels[naming.LabelCluster]; there {
+		r.cluster = &name
+	}
 	r.Finished, r.FinishedAt = finishedAt(job)
 	if text, ok := job.Annotations[AnnotationOutcome]; ok {
 		if outcome, err := decodeOutcome(text); err == nil {

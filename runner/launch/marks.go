@@ -24,6 +24,8 @@ const (
 	AnnotationLockVersion = "captf.io/state-lock-version"
 	// AnnotationStateVersion is the state's chunks.Set.Version; none when there was no state.
 	AnnotationStateVersion = "captf.io/state-version"
+	// AnnotationOwnerName is the object's name, if it is too long for the label.
+	AnnotationOwnerName = "captf.io/owner-name"
 	// AnnotationOutcome is an [Outcome], written when the Job has finished.
 	AnnotationOutcome = "captf.io/outcome"
 	// AnnotationBooked is "true" once everything that follows from the outcome is done.

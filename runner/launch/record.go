@@ -27,10 +27,8 @@ func (p *pass) record(ctx context.Context, r *Run) error {
 	if r.Outcome != nil {
 		return nil
 	}
-	if len(r.evidence.Document) == 0 {
-		if err := p.readConfigMap(ctx, r); err != nil {
-			return err
-		}
+	if err := p.Clients.readConfigMap(ctx, r); err != nil {
+		return err
 	}
 	outcome := Conclude(r.evidence)
 	var err error
@@ -49,11 +47,14 @@ func (p *pass) record(ctx context.Context, r *Run) error {
 }
 
 // readConfigMap looks for the result of a pod that is gone: a runner that is told to stop leaves it there, too.
-func (p *pass) readConfigMap(ctx context.Context, r *Run) error {
-	cm, err := p.Clients.ConfigMaps.Get(ctx, resultName(r.Name), metav1.GetOptions{})
+func (c Clients) readConfigMap(ctx context.Context, r *Run) error {
+	if len(r.evidence.Document) > 0 {
+		return nil
+	}
+	cm, err := c.ConfigMaps.Get(ctx, resultName(r.Name), metav1.GetOptions{})
 	switch {
 	case absent.Is(err):
-		return p.readChanges(ctx, r)
+		return c.readChanges(ctx, r)
 	case err != nil:
 		return fmt.Errorf("get configmap %s: %w", resultName(r.Name), err)
 	}
@@ -62,11 +63,11 @@ func (p *pass) readConfigMap(ctx context.Context, r *Run) error {
 }
 
 // readChanges looks for what a run was going to change whose result went with its pod.
-func (p *pass) readChanges(ctx context.Context, r *Run) error {
+func (c Clients) readChanges(ctx context.Context, r *Run) error {
 	if r.evidence.PodThere || r.evidence.Complete {
 		return nil
 	}
-	cm, err := p.Clients.ConfigMaps.Get(ctx, changesName(r.Name), metav1.GetOptions{})
+	cm, err := c.ConfigMaps.Get(ctx, changesName(r.Name), metav1.GetOptions{})
 	switch {
 	case absent.Is(err):
 		return nil

@@ -37,6 +37,7 @@ type Run struct {
 	// Pods are those that are there. They are read only while the run is not booked.
 	Pods []Pod
 
+	cluster  *string // as its label names it; nil when that is lost
 	evidence Evidence
 	lastPod  metav1.Time
 }

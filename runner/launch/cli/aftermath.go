@@ -21,6 +21,14 @@ func target(o launch.Object) string {
 	return fmt.Sprintf("%s/%s -n %s", strings.ToLower(string(id.Kind)), id.Name, id.Namespace)
 }
 
+// clusterFlag is the flag that a command line had, which another command needs to see the object in the same way.
+func clusterFlag(o launch.Object) string {
+	if o, ok := o.(*object); ok && o.cluster != "" {
+		return " --cluster-name " + shell.Quote(o.cluster)
+	}
+	return ""
+}
+
 // cause is for an outcome without a reason of its own.
 func (f *follower) cause(o *launch.Outcome) string {
 	switch {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -60,11 +61,11 @@ func (e Env) attach(ctx context.Context, name, output string) error {
 	return f.run(ctx)
 }
 
-// ownerOf reads the object from the Job's labels. A name that is too long for a label is only its hash there.
+// ownerOf reads the object from the Job's labels. A name that is too long for one is in an annotation.
 func ownerOf(job *batchv1.Job) (naming.Object, error) {
 	id := naming.Object{
 		Kind: naming.Kind(job.Labels[naming.LabelOwnerKind]), Namespace: job.Namespace,
-		Name: job.Labels[naming.LabelOwnerName], Cluster: job.Labels[naming.LabelCluster],
+		Name: cmp.Or(job.Annotations[launch.AnnotationOwnerName], job.Labels[naming.LabelOwnerName]), Cluster: job.Labels[naming.LabelCluster],
 	}
 	if _, ok := naming.ParseJob(id, job.Name); !ok {
 		return id, fmt.Errorf("job %s: its labels do not name the object that it belongs to", job.Name)

@@ -169,7 +169,7 @@ func (f *follower) refuse(ctx context.Context, d launch.Decision, last *launch.R
 func (e Env) refused(d launch.Decision, o launch.Object) error {
 	err := fmt.Errorf("%s: %s", d.Reason, strings.TrimPrefix(d.Message, d.Reason+": "))
 	if strings.HasPrefix(d.Reason, "State") {
-		return fmt.Errorf("%w; %s doctor %s says what to do", err, e.Name(), target(o))
+		return fmt.Errorf("%w; %s doctor %s%s says what to do", err, e.Name(), target(o), clusterFlag(o))
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/captf/captf-runner/internal/absent"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/naming"
 )
@@ -18,6 +17,7 @@ import (
 // object is the object of a command line. No API server knows it, so it owns nothing, and events are about its Jobs.
 type object struct {
 	id       naming.Object
+	cluster  string // as the command line says
 	desired  launch.Desired
 	template launch.Template
 	files    map[string][]byte
@@ -46,7 +46,7 @@ func (e Env) object(ctx context.Context, client kubernetes.Interface, namespace 
 	if err := id.Validate(); err != nil {
 		return nil, usagef("%w", err)
 	}
-	found := &object{id: id}
+	found := &object{id: id, cluster: o.cluster}
 	if found.template, err = o.template(); err != nil {
 		return nil, err
 	}
@@ -86,26 +86,4 @@ func (e Env) identity(namespace, arg string) (naming.Object, error) {
 		return naming.Object{}, usagef("kind %q is unknown: use TerraformCluster (tc), TerraformMachine (tm) or TerraformMachinePool (tmp)", kind)
 	}
 	return naming.Object{Kind: k, Namespace: namespace, Name: name}, nil
-}
-
-// clusterOf is what the state's own label says, when no flag does: an object's labels never change.
-func clusterOf(ctx context.Context, client kubernetes.Interface, id naming.Object, flag string) (string, error) {
-	if flag != "" {
-		return flag, nil
-	}
-	name := naming.StateSecret(naming.Suffix(id), 0)
-	base, err := client.CoreV1().Secrets(id.Namespace).Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case err == nil:
-		cluster, there := base.Labels[naming.LabelCluster]
-		if !there {
-			return "", fmt.Errorf("secret %s has lost its label %s, which names the cluster of %s: give --cluster-name, or set it again, empty if there is none", name, naming.LabelCluster, id)
-		}
-		return cluster, nil
-	case !absent.Is(err):
-		return "", fmt.Errorf("look for the state of %s: %w", id, err)
-	case id.Kind == naming.Cluster:
-		return id.Name, nil
-	}
-	return "", nil
 }

@@ -53,6 +53,8 @@ type Set struct {
 	Time time.Time
 	// Parts is the number of Secrets that it was made of.
 	Parts int
+	// Cluster is the one that its label names, empty for none.
+	Cluster string
 	// Empty says that an encrypted state was found to have no resources, see [Store.MarkEmpty].
 	Empty bool
 	// Size is that of the Secrets that are there, in bytes of compressed state.
@@ -159,7 +161,7 @@ func parse(suffix string, secret *corev1.Secret) (p piece, ok bool) {
 		}
 	}
 	a := secret.Annotations
-	s.Empty = a[naming.AnnotationEmpty] == "true"
+	s.Empty, s.Cluster = a[naming.AnnotationEmpty] == "true", secret.Labels[naming.LabelCluster]
 	s.Name = strings.TrimSuffix(secret.Name, "-part-"+strconv.Itoa(p.part))
 	s.Lineage, s.Digest = a[naming.AnnotationLineage], a[naming.AnnotationDigest]
 	s.Parts, _ = strconv.Atoi(a[naming.AnnotationParts]) // 0 is never complete

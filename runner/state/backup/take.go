@@ -74,6 +74,7 @@ func (s Store) newCopy(from *chunks.Set) (copied, error) {
 	if c.labels, err = naming.Labels(from.Object); err != nil {
 		return copied{}, err
 	}
+	c.set.Cluster = c.labels[naming.LabelCluster]
 	maps.Copy(c.labels, map[string]string{naming.LabelBackup: "true", naming.LabelCopySuffix: c.suffix})
 	// A chunk that stayed behind when the state shrank is none of it.
 	for _, chunk := range ordered {
