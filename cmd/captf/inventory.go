@@ -144,12 +144,3 @@ func addLease(found map[string]*entry, l *coordinationv1.Lease) {
 func listOptions(selector labels.Set) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: selector.String(), Limit: pageSize}
 }
-
-// ownerSelector selects what carries the object's kind and name.
-func ownerSelector(o naming.Object) labels.Set {
-	name, err := naming.LabelValue(o.Name)
-	if err != nil {
-		name = o.Name // it was validated
-	}
-	return labels.Set{naming.LabelManaged: "true", naming.LabelOwnerKind: string(o.Kind), naming.LabelOwnerName: name}
-}

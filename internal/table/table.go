@@ -128,11 +128,15 @@ func Wrap(text string, indent, width int) string {
 	return b.String()
 }
 
-// Printable replaces every character that could move a terminal's cursor, or hide, by a question mark.
+// Printable replaces every character that could move a terminal's cursor, or hide, by a question mark, and the end of a
+// line by a space.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		switch {
+		case unicode.IsPrint(r):
 			return r
+		case unicode.IsSpace(r):
+			return ' '
 		}
 		return '?'
 	}, s)

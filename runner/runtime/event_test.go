@@ -99,7 +99,7 @@ func (c collect) Text(line string)         { *c.shown = append(*c.shown, line) }
 
 func TestTailOfReadableOutput(t *testing.T) {
 	out := TextOutput("Initializing the backend...\n\nError: Invalid backend\n\nThe argument \"adress\"\nis not expected.\n\nError: And another\n")
-	want := "Invalid backend: The argument \"adress\"\nis not expected.\nAnd another"
+	want := "Invalid backend: The argument \"adress\" is not expected.\nAnd another"
 	if diff := cmp.Diff(want, out.Tail()); diff != "" {
 		t.Errorf("tail (-want +got):\n%s", diff)
 	}

@@ -141,8 +141,8 @@ func TestConcluded(t *testing.T) {
 
 // TestTailOfFramedError has a command that knows no -no-color: a frame is no part of its message.
 func TestTailOfFramedError(t *testing.T) {
-	o := TextOutput("╷\n│ Error: Failed to write state\n│ \n│ secrets \"x\" is forbidden\n╵\n")
-	if got, want := o.Tail(), "Failed to write state: secrets \"x\" is forbidden"; got != want {
+	o := TextOutput("╷\n│ Error: Failed to write state\n│ \n│ secrets \"x\" is forbidden: User\n│ \"y\" cannot update\n│ \n│ Ask:\n│   - them\n│   - us\n╵\n")
+	if got, want := o.Tail(), "Failed to write state: secrets \"x\" is forbidden: User \"y\" cannot update\nAsk:\n  - them\n  - us"; got != want {
 		t.Errorf("tail = %q, want %q", got, want)
 	}
 }

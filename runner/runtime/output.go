@@ -212,19 +212,36 @@ var (
 func startingWith(text string, first *regexp.Regexp) []Diagnostic {
 	var found []Diagnostic
 	var current *Diagnostic
+	goesOn := false // the line before was text that a terminal's width may have broken
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
+		line = strings.TrimRight(line, " \r\n")
 		if m := first.FindStringSubmatch(line); m != nil && len(found) < maxDiagnostics {
 			found = append(found, Diagnostic{Summary: m[1]})
-			current = &found[len(found)-1]
+			current, goesOn = &found[len(found)-1], true
 			continue
 		}
 		if current != nil {
-			current.Detail = strings.TrimSpace(current.Detail + "\n" + line)
+			current.add(line, goesOn)
 		}
+		goesOn = line != "" && !indented(line)
 	}
 	return found
 }
+
+// add adds a line of readable output. One that goes on from the line before is put behind it: the runtime wraps for the
+// width of a terminal.
+func (d *Diagnostic) add(line string, goesOn bool) {
+	switch {
+	case !goesOn || indented(line) || line == "":
+		d.Detail = strings.TrimSpace(d.Detail + "\n" + line)
+	case d.Detail == "":
+		d.Summary += " " + line
+	default:
+		d.Detail += " " + line
+	}
+}
+
+func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
 
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -114,7 +114,7 @@ func (f *follower) printEnd(run launch.Run) {
 	if o.Verdict == launch.Succeeded {
 		f.say("%s succeeded%s", run.Op, did(o.Result))
 	} else {
-		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, f.cause(o)), strings.ReplaceAll(o.Message, "\n", "; "))
+		f.say("%s: %s (%s): %s", run.Op, o.Verdict, cmp.Or(o.Reason, f.cause(o)), oneLine(o.Message))
 	}
 	if o.Result == nil && o.Verdict != launch.Succeeded && f.hindrance != "" {
 		f.say("what kept it from its work: %s", f.hindrance)
@@ -126,6 +126,17 @@ func (f *follower) printEnd(run launch.Run) {
 		f.printResult(run, o.Result)
 		f.printState(run, o.Result)
 	}
+}
+
+// oneLine puts a semicolon between the lines that say something.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 func (f *follower) printResult(run launch.Run, r *result.Result) {
