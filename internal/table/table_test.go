@@ -18,6 +18,12 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+func TestPrintable(t *testing.T) {
+	if got, want := Printable("User\n\u202ebob\tmay\x00"), "User ?bob may?"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWriteWithoutHeading(t *testing.T) {
 	var out strings.Builder
 	if err := Write(&out, nil, [][]string{{"serial", "7"}}); err != nil {

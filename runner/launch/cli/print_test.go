@@ -102,3 +102,9 @@ func TestInterruptedWait(t *testing.T) {
 		t.Errorf("%v: %d leases, want the machine's and both of the cluster", err, len(leases.Items))
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	if got, want := oneLine("refused\n\n  To retry:\n\n    push\n"), "refused; To retry:; push"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
