@@ -1,6 +1,7 @@
 package webpage
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,15 +78,17 @@ func TestPageFits(t *testing.T) {
 	s := startServer(t, "--web-admin")
 	s.fill()
 	s.lock("prod", "0c5ee9f8-6f0d-4d11-a1ea-8a2f1f0c7b9e", "somebody-with-a-long-name@a-machine-with-a-long-name.example.org")
+	word := strings.Repeat("word", 30)
+	s.send("LOCK", "/states/words", fmt.Sprintf(`{"ID":%q,"Who":%[1]q,"Operation":%[1]q,"Info":%[1]q}`, word))
 	b := openTab(t, s, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
 	for _, scheme := range []string{"light", "dark"} {
 		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-		for name, path := range map[string]string{"states": "/", "state": "/web/states/prod", "diff": "/web/states/prod/diff?a=1&b=3"} {
+		for name, path := range map[string]string{"states": "/", "state": "/web/states/prod", "words": "/web/states/words", "diff": "/web/states/prod/diff?a=1&b=3"} {
 			b.open(path)
 			var wide bool
-			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &wide))
+			b.do(chromedp.Evaluate(`[document.documentElement, ...document.querySelectorAll(".card")].some(e => e.scrollWidth > e.clientWidth)`, &wide))
 			if wide {
-				t.Errorf("%s is wider than a phone", path)
+				t.Errorf("%s, or a card on it, is wider than a phone", path)
 			}
 			b.shot("phone-" + name + "-" + scheme)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/captf/captf-runner/runner/statesrv"
 )
@@ -70,7 +71,18 @@ func (p *pages) render(w http.ResponseWriter, status int, name string, view any)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(b.String())) // the reader is gone: nobody to tell
+	_, _ = w.Write([]byte(readable(b.String()))) // the reader is gone: nobody to tell
+}
+
+// readable replaces the characters in a page that nobody sees and that change how what follows is read: a name with
+// one in it could turn the text behind it around.
+func readable(page string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, page)
 }
 
 func stateURL(name string) string { return Path + "states/" + strings.ReplaceAll(name, "/", "%2F") }

@@ -130,6 +130,28 @@ func TestReading(t *testing.T) {
 }
 
 // TestChanging: who may, from where, and with which ID.
+// TestUnseenCharacters: a name cannot turn the text behind it around, nor bring control characters.
+func TestUnseenCharacters(t *testing.T) {
+	p := start(t, false)
+	record := []byte(`{"ID":"id-2","Who":"ann\u202e\u2066\u200f\u0007\u001b[31m zoë"}`)
+	if _, err := p.states.Lock(t.Context(), "team/net", record, statesrv.Caller{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/web/states/team%2Fnet"} {
+		_, text := p.ask("anna", http.MethodGet, path, "", nil)
+		if want := "ann\ufffd\ufffd\ufffd\ufffd\ufffd[31m zoë"; !strings.Contains(text, want) {
+			t.Errorf("%s: want %q in %s", path, want, text)
+		}
+	}
+	if _, text := p.ask("anna", http.MethodGet, "/web/states/prod", "", nil); !strings.Contains(text, "Compare") {
+		t.Error("two versions cannot be compared")
+	}
+	p.write("one", 1, `"a"`)
+	if _, text := p.ask("anna", http.MethodGet, "/web/states/one", "", nil); strings.Contains(text, "Compare") {
+		t.Error("one version can be compared")
+	}
+}
+
 func TestChanging(t *testing.T) {
 	for _, c := range []struct {
 		name   string
