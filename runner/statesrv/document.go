@@ -24,7 +24,7 @@ type Document struct {
 
 // shape has the top-level fields that are looked at; the rest is only scanned.
 type shape struct {
-	version   *json.Number
+	version   *uint64
 	serial    *uint64
 	lineage   *string
 	encrypted bool
@@ -97,8 +97,8 @@ func (s shape) plain() (Document, error) {
 	switch {
 	case s.version == nil:
 		return Document{}, badRequest("the body is not a state: it has no version")
-	case *s.version != "4":
-		return Document{}, badRequest(fmt.Sprintf("the body is a state of version %.16s; only version 4 is stored", *s.version))
+	case *s.version != 4:
+		return Document{}, badRequest(fmt.Sprintf("the body is a state of version %d; only version 4 is stored", *s.version))
 	case s.serial == nil:
 		return Document{}, badRequest("the body is not a state: it has no serial")
 	case s.lineage == nil || *s.lineage == "":

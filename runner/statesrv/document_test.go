@@ -33,6 +33,8 @@ func TestParseDocument(t *testing.T) {
 		{"byte order mark", "\ufeff" + `{"version":4,"serial":1,"lineage":"l"}`, Document{}, 400},
 		{"version 3", `{"version":3,"serial":1,"lineage":"l"}`, Document{}, 400},
 		{"version is a string", `{"version":"four","serial":1,"lineage":"l"}`, Document{}, 400},
+		{"version 4 as a string", `{"version":"4","serial":1,"lineage":"l"}`, Document{}, 400},
+		{"version 4.0", `{"version":4.0,"serial":1,"lineage":"l"}`, Document{}, 400},
 		{"no version", `{"serial":1,"lineage":"l"}`, Document{}, 400},
 		{"no serial", `{"version":4,"lineage":"l"}`, Document{}, 400},
 		{"negative serial", `{"version":4,"serial":-1,"lineage":"l"}`, Document{}, 400},

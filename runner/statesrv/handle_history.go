@@ -15,7 +15,7 @@ const (
 )
 
 func (h *handler) versions(w http.ResponseWriter, r request) error {
-	limit, err := number(r.URL.Query(), "limit", defaultLimit, maxLimit)
+	limit, err := pageLimit(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (h *handler) version(w http.ResponseWriter, r request) error {
 // events answers a page behind ?after=, or the last ?tail= events.
 func (h *handler) events(w http.ResponseWriter, r request) error {
 	query := r.URL.Query()
-	limit, err := number(query, "limit", defaultLimit, maxLimit)
+	limit, err := pageLimit(query)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (h *handler) list(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	noteOf(r).identify(who.Name, "")
-	limit, err := number(r.URL.Query(), "limit", defaultLimit, maxLimit)
+	limit, err := pageLimit(r.URL.Query())
 	var page StatusPage
 	if err == nil {
 		page, err = h.states.List(r.Context(), r.URL.Query().Get("after"), limit,
@@ -111,6 +111,15 @@ func (h *handler) ready(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
+// pageLimit reads how many entries a page may have.
+func pageLimit(query url.Values) (int, error) {
+	n, err := number(query, "limit", defaultLimit, maxLimit)
+	if err == nil && n == 0 {
+		return 0, badRequest("?limit=0: want 1 or more")
+	}
+	return n, err
+}
+
 // number reads a parameter from 0 to top; absent gives otherwise.
 func number(query url.Values, name string, otherwise, top int) (int, error) {
 	text := query.Get(name)
@@ -119,7 +128,7 @@ func number(query url.Values, name string, otherwise, top int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, badRequest(fmt.Sprintf("?%s= is not a number", name))
+		return 0, badRequest(fmt.Sprintf("?%s= is not a number, or is below 0", name))
 	}
 	return min(n, top), nil
 }

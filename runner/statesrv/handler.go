@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -48,7 +49,7 @@ func NewHandler(states *States, opts HandlerOptions) http.Handler {
 	if h.onFault = opts.OnFault; h.onFault == nil {
 		h.onFault = func(error) {}
 	}
-	return Record(ExplainErrors(cleanPaths(h.routes())), opts.OnRequest)
+	return Record(ExplainErrors(cleanAddresses(h.routes())), opts.OnRequest)
 }
 
 type handler struct {
@@ -155,12 +156,17 @@ func (h *handler) deny(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(w, status, err.Error())
 }
 
-// cleanPaths refuses a path that ServeMux would redirect to another one.
-func cleanPaths(next http.Handler) http.Handler {
+// cleanAddresses refuses a path that ServeMux would redirect to another one, and a query that would be left out in
+// part: without its lock ID a write counts as one of a client that does not lock.
+func cleanAddresses(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := r.URL.EscapedPath()
 		if p == "/states/" || strings.HasPrefix(p, "/states/") && path.Clean(p) != p {
 			writeError(w, http.StatusBadRequest, "the path has an empty name, a double slash or dots; a slash in a state's name is %2F")
+			return
+		}
+		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+			writeError(w, http.StatusBadRequest, fmt.Sprintf("the query cannot be read: %v", err))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -91,7 +91,7 @@ func hostileRequests() (all []hostile) {
 		"/states/.", "/states/..", "/states/%2e%2e", "/states/a%2F..%2Fkept", "/states/..%2F..%2Fetc%2Fpasswd", "/states//kept", "/states/kept/", "/states/kept/nothing",
 		"/states/%00", "/states/a%0ab", "/states/%ff%fe", "/states/a%5Cb", "/states/a%20b", "/states/%2Fkept", "/states/kept%2F", "/states/" + long,
 		"/states/head.json", "/states/.lock", "/states/CON", "/states/a%252Fb", "/healthz", "/readyz", "/metrics", "/", "/" + long + long}
-	queries := []string{"", "?ID=b", "?ID=", "?ID=%00", "?ID=" + long, "?ID=a%zz", "?version=x", "?version=-1", "?version=1&ID=b", "?limit=-1", "?limit=x",
+	queries := []string{"", "?ID=b", "?ID=", "?ID=%00", "?ID=" + long, "?ID=a%zz", "?version=x", "?version=-1", "?version=1&ID=b", "?limit=-1", "?limit=0", "?limit=x",
 		"?limit=99999999999999999999", "?before=x", "?after=x", "?tail=x", "?force=true&ID=b", ";;&&==", "?" + long + long}
 	bodies := []string{"", "{}", "[]", "null", "0", `"x"`, "{", `{"ID":""}`, `{"ID":1}`, `{"ID":["a"]}`, `{"ID":"b"}`, `{"ID":"` + long + `"}`, doc(2, "l"), doc(2, "other"),
 		`{"version":4,"serial":-1,"lineage":"l"}`, `{"version":4,"serial":1e99,"lineage":"l"}`, "\x00\xff\xfe", "<html></html>",
@@ -100,7 +100,7 @@ func hostileRequests() (all []hostile) {
 		for _, path := range paths {
 			all = append(all, hostile{method: method, path: path}, hostile{method: method, path: path, query: "?ID=b&version=1", body: doc(2, "l")})
 		}
-		for _, path := range paths[:9] {
+		for _, path := range paths[:10] {
 			for _, query := range queries {
 				all = append(all, hostile{method: method, path: path, query: query})
 			}

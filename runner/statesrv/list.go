@@ -34,11 +34,11 @@ func (s *States) Status(ctx context.Context, name string) (Status, error) {
 	return Status{Name: name, Current: h.Current, Deleted: h.Deleted, Lock: h.Lock, Versions: h.Last}, nil
 }
 
-// List returns at most limit states whose names follow after, and for which keep
+// List returns at most limit states, but not less than one, whose names follow after, and for which keep
 // is true; nil keeps all. States that were never written nor are locked are left
 // out.
 func (s *States) List(ctx context.Context, after string, limit int, keep func(name string) bool) (StatusPage, error) {
-	page := StatusPage{States: []Status{}}
+	page, limit := StatusPage{States: []Status{}}, max(limit, 1)
 	for dir, err := range s.store.List(ctx, "") {
 		if err != nil {
 			return page, err
