@@ -19,13 +19,12 @@ import (
 // That comes before the lock is released, for nobody else may write until then. A write that comes before the fence is
 // part of the state that the run finds. Without the fence the run goes on: such a write is rare.
 func (r *run) fence(ctx context.Context) {
-	c, ok := r.keeper.(*cluster)
-	if !ok {
+	if r.cluster == nil {
 		return // a state server refuses a write with the ID of a lock that is gone
 	}
 	ctx, cancel := r.lookAhead(ctx)
 	defer cancel()
-	if err := c.fence(ctx, r.stale.id); err != nil && r.stop.Cause() == nil { // else nothing is released
+	if err := r.cluster.fence(ctx, r.stale.id); err != nil && r.stop.Cause() == nil { // else nothing is released
 		r.noFence(r.stale.id, err)
 	}
 }
@@ -34,18 +33,17 @@ func (r *run) fence(ctx context.Context) {
 // before it, may still have a request that the child has sent. It goes up after a stop as well, and only while the
 // child holds the lock: a push that is repeated for long may find that of another run.
 func (r *run) fenceOwn(ctx context.Context) {
-	c, ok := r.keeper.(*cluster)
-	if !ok {
+	if r.cluster == nil {
 		return
 	}
 	ctx, cancel := r.look(ctx)
 	defer cancel()
-	holder, err := c.Holder(ctx)
+	holder, err := r.cluster.Holder(ctx)
 	if err == nil && compare(holder, r.child.lock).Outcome != lock.Released {
 		return
 	}
 	if err == nil {
-		err = c.fence(ctx, r.child.lock)
+		err = r.cluster.fence(ctx, r.child.lock)
 	}
 	if err != nil {
 		r.noFence(r.child.lock, err)

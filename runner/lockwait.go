@@ -100,7 +100,7 @@ func (r *run) awaitHolder(ctx context.Context, step string, holder *lock.Info) e
 
 func (r *run) lockedFailure(step string) *failure {
 	wayOut := "try again when it is free, or hand its ID down by --force-unlock when its holder is dead"
-	if c, ok := r.keeper.(*cluster); ok && r.report.holder().ID == "" {
+	if c := r.cluster; c != nil && r.report.holder().ID == "" {
 		wayOut = "if the holder in Lease " + c.lease() + " is the empty string, no runtime can take or release it: " +
 			"captf lock release " + c.lease() + " repairs it"
 	}

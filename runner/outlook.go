@@ -28,12 +28,13 @@ type outlook struct {
 func (r *run) lookOut(ctx context.Context) *outlook {
 	ctx, cancel := r.lookAhead(ctx)
 	o := &outlook{cancel: cancel, selected: make(chan error, 1), free: make(chan time.Time, 1)}
-	wanted := r.keeper != nil && r.budget.left() > 0 && r.stale.id == ""
+	keeper, c := r.keeper, r.cluster // that of a local run is another one soon
+	wanted := keeper != nil && r.budget.left() > 0 && r.stale.id == ""
 	go func() {
-		o.selected <- checkSelector(ctx, r.keeper)
+		o.selected <- checkSelector(ctx, c)
 		var free time.Time
 		if wanted {
-			free = glance(ctx, r.keeper)
+			free = glance(ctx, keeper)
 		}
 		o.free <- free
 	}()
@@ -43,9 +44,8 @@ func (r *run) lookOut(ctx context.Context) *outlook {
 // checkSelector refuses a state whose Secret is there by its name, but not by the labels that go to the
 // backend: a runtime that looks for the state by its labels finds none, and starts with an empty one. A Secret
 // that is not there, or cannot be read, is left to init.
-func checkSelector(ctx context.Context, keeper lockKeeper) error {
-	c, ok := keeper.(*cluster)
-	if !ok {
+func checkSelector(ctx context.Context, c *cluster) error {
+	if c == nil {
 		return nil
 	}
 	secret, err := c.stateSecret(ctx)

@@ -140,9 +140,9 @@ func (r *run) settleBackend(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := newCluster(r.backend, r.log)
-	if cluster != nil {
-		r.keeper = cluster
+	r.cluster, err = newCluster(r.backend, r.log)
+	if r.cluster != nil {
+		r.keeper = r.cluster
 	} else if k := newHTTPKeeper(r.backend); k != nil {
 		r.keeper = k
 	}
@@ -150,7 +150,7 @@ func (r *run) settleBackend(ctx context.Context, kind string) error {
 		return err
 	}
 	r.outlook = r.lookOut(ctx)
-	r.notifier, err = startNotifier(cluster, r.opts.EventObject, r.opts.JobName)
+	r.notifier, err = startNotifier(r.cluster, r.opts.EventObject, r.opts.JobName)
 	return err
 }
 

@@ -184,10 +184,10 @@ func (r *run) tryPlaces(ctx context.Context, state unsavedState) (result.Saved, 
 		return result.SavedPushed, "", nil
 	}
 	r.log.Warn("rescue: pushing the state again", "error", pushErr)
-	if c, ok := r.keeper.(*cluster); ok {
+	if r.cluster != nil {
 		ctx, cancel := r.within(ctx, setTime, setShare)
 		defer cancel()
-		where, err := c.rescue(ctx, state)
+		where, err := r.cluster.rescue(ctx, state)
 		if err == nil {
 			return result.SavedRescued, where, nil
 		}

@@ -39,6 +39,7 @@ type run struct {
 	backend backend
 	outlook *outlook   // nil before the backend is known
 	keeper  lockKeeper // nil when the lock cannot be looked at
+	cluster *cluster   // the keeper, when the state is kept in Secrets and the runner can reach them
 	local   *local     // nil without --local
 
 	budget lockBudget

@@ -30,7 +30,7 @@ type shelf interface {
 
 // shelves are the places that this run has, the best one first.
 func (r *run) shelves() (places []shelf) {
-	if c, ok := r.keeper.(*cluster); ok && r.opts.JobName != "" && r.opts.JobUID != "" {
+	if c := r.cluster; c != nil && r.opts.JobName != "" && r.opts.JobUID != "" {
 		places = append(places, jobShelf{maps: c.client.ConfigMaps(c.client.Namespace()), job: r.opts.JobName, uid: r.opts.JobUID})
 	}
 	if r.opts.RescueDir != "" && r.rt != nil { // it was looked at

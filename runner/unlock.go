@@ -61,7 +61,7 @@ func (r *run) forceUnlock(ctx context.Context) error {
 		r.setUnlock(before)
 		return nil
 	}
-	if _, leases := r.keeper.(*cluster); looked && !leases {
+	if looked && r.cluster == nil {
 		return r.releaseByServer(ctx)
 	}
 	if looked {
