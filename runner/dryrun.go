@@ -18,7 +18,7 @@ func (r *run) dryRun() error {
 	for _, args := range r.argvs(actual) {
 		fmt.Fprintln(w, quoteArgs(append(r.rt.Command[:len(r.rt.Command):len(r.rt.Command)], args...)))
 	}
-	printNames(w, "dropped from the environment", r.report.Env.Dropped)
+	printDropped(w, r.report.Env.Dropped)
 	if _, err := io.WriteString(r.host.Out, w.String()); err != nil {
 		return fmt.Errorf("print the steps: %w", err)
 	}
@@ -52,11 +52,11 @@ func (r *run) argvs(work workspace) [][]string {
 	}
 }
 
-func printNames(w io.Writer, what string, names []string) {
+func printDropped(w io.Writer, names []string) {
 	if len(names) == 0 {
 		names = []string{"nothing"}
 	}
-	fmt.Fprintf(w, "%s: %s\n", what, strings.Join(names, ", "))
+	fmt.Fprintf(w, "dropped from the environment: %s\n", strings.Join(names, ", "))
 }
 
 // quoteArgs writes an argv so that it can be pasted into a shell.
