@@ -157,7 +157,8 @@ func (h *handler) deny(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // cleanAddresses refuses a path that ServeMux would redirect to another one, and a query that would be left out in
-// part: without its lock ID a write counts as one of a client that does not lock.
+// part: without its lock ID a write counts as one of a client that does not lock, and the first of two IDs or versions
+// may not be the one that was meant.
 func cleanAddresses(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := r.URL.EscapedPath()
@@ -165,10 +166,23 @@ func cleanAddresses(next http.Handler) http.Handler {
 			writeError(w, http.StatusBadRequest, "the path has an empty name, a double slash or dots; a slash in a state's name is %2F")
 			return
 		}
-		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-			writeError(w, http.StatusBadRequest, fmt.Sprintf("the query cannot be read: %v", err))
+		if err := checkQuery(r.URL.RawQuery); err != nil {
+			writeError(w, http.StatusBadRequest, err.Error())
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func checkQuery(raw string) error {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return fmt.Errorf("the query cannot be read: %w", err)
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return fmt.Errorf("the query has %.64q more than once", name)
+		}
+	}
+	return nil
 }

@@ -66,6 +66,14 @@ var scenarios = []struct {
 		{method: "GET", path: "/states?after=%zz", status: 400},
 		{method: "GET", path: "/states/s/versions", status: 200, want: `{"versions":[]}`},
 	}},
+	{name: "a query that has a parameter twice", steps: []step{
+		{method: "POST", path: "/states/s", body: doc(1, "l"), status: 200},
+		{method: "POST", path: "/states/s/restore?version=1&version=2", status: 400, fault: `"version" more than once`},
+		{method: "LOCK", path: "/states/s", body: lockA, status: 200},
+		{method: "POST", path: "/states/s?ID=a&ID=b", body: doc(2, "l"), status: 400, fault: `"ID" more than once`},
+		{method: "GET", path: "/states?limit=1&limit=2", status: 400},
+		{method: "GET", path: "/states/s", status: 200, want: "=" + doc(1, "l")},
+	}},
 	{name: "a lock that is gone", steps: []step{
 		{method: "POST", path: "/states/s?ID=a", body: doc(1, "l"), status: 409, fault: "force-unlocked"},
 		{method: "DELETE", path: "/states/s?ID=a", status: 409, fault: "force-unlocked"},
