@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -74,7 +76,11 @@ func apart(from, to string) error {
 func wholePath(address string) (string, error) {
 	name, ok := strings.CutPrefix(address, "dir:")
 	if !ok {
-		return strings.TrimRight(address, "/"), nil
+		u, err := url.Parse(address)
+		if err != nil {
+			return address, nil // who opens it says what is wrong
+		}
+		return u.Scheme + "://" + path.Join(u.Host, u.Path), nil
 	}
 	whole, err := filepath.Abs(name)
 	if err != nil {

@@ -33,7 +33,7 @@ func Parse(address string, getenv func(string) string) (Options, error) {
 	case err != nil || u.Scheme != "kubernetes" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return Options{}, errors.New("want kubernetes://NAMESPACE/PREFIX")
 	case !namespacePattern.MatchString(u.Host):
-		return Options{}, fmt.Errorf("%s: %q cannot be a namespace", address, u.Host)
+		return Options{}, fmt.Errorf("%s: %q cannot be a namespace; want kubernetes://NAMESPACE/PREFIX", address, u.Host)
 	}
 	o := Options{Namespace: u.Host, Prefix: strings.Trim(u.Path, "/"), Cluster: clusterOf(getenv)}
 	if o.Prefix != "" && store.CheckKey(o.Prefix) != nil {

@@ -54,7 +54,7 @@ func Parse(address string, getenv func(string) string) (Options, error) {
 	case u.Scheme != "s3" || u.RawQuery != "" || u.Fragment != "":
 		return Options{}, fmt.Errorf("%s: want s3://BUCKET/PREFIX", address)
 	case !bucketPattern.MatchString(u.Host):
-		return Options{}, fmt.Errorf("%s: %q cannot be a bucket's name", address, u.Host)
+		return Options{}, fmt.Errorf("%s: %q cannot be a bucket's name; want s3://BUCKET/PREFIX", address, u.Host)
 	}
 	o := Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
 	if o.Prefix != "" && store.CheckKey(o.Prefix) != nil {
