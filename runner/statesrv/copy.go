@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -144,9 +145,29 @@ func sameState(source, target *head) error {
 		return err
 	}
 	if a != b {
-		return conflict("the target has another state %s: %d versions there, %d here: copy to an empty place", target.State, target.Last, source.Last)
+		return conflict("the target has another state %s: %s: copy to an empty place", target.State, differing(source, target))
 	}
 	return nil
+}
+
+// differing says in what two heads of one state differ.
+func differing(source, target *head) string {
+	switch {
+	case source.Last != target.Last:
+		return fmt.Sprintf("%d versions there, %d here", target.Last, source.Last)
+	case !reflect.DeepEqual(source.Recent, target.Recent):
+		return fmt.Sprintf("%d versions at both places, but not the same ones", source.Last)
+	case source.Lock != nil || target.Lock != nil:
+		return fmt.Sprintf("the same %d versions, but its lock there is %s, and here %s", source.Last, orNone(target.Lock), orNone(source.Lock))
+	}
+	return fmt.Sprintf("the same %d versions, but deleted or pruned at one place and not at the other", source.Last)
+}
+
+func orNone(l *Lock) string {
+	if l == nil {
+		return "none"
+	}
+	return l.String()
 }
 
 // content is all that a head says of its state, without what belongs to one store.

@@ -140,7 +140,7 @@ func TestCopyRefuses(t *testing.T) {
 
 	to = states()
 	mustWrite(t, to, "s", "", doc(1, "l")) // the same bytes, but not the same history
-	wantCopyRefused(t, from, to, statesrv.CopyOptions{}, "another state s")
+	wantCopyRefused(t, from, to, statesrv.CopyOptions{}, "another state s: 1 versions at both places, but not the same ones")
 
 	to = states()
 	mustLock(t, from, "s", lockA)
@@ -151,6 +151,10 @@ func TestCopyRefuses(t *testing.T) {
 	if err := statesrv.Copy(t.Context(), from, to, statesrv.CopyOptions{Locked: true}); err != nil {
 		t.Error(err)
 	}
+	if _, err := from.Unlock(t.Context(), "s", statesrv.UnlockRequest{Body: []byte(lockA)}); err != nil {
+		t.Fatal(err)
+	}
+	wantCopyRefused(t, from, to, statesrv.CopyOptions{}, "the same 1 versions, but its lock there is lock \"a\", held by \"ann@one\"")
 	mustWrite(t, to, "s", "a", doc(2, "l")) // by the holder of the lock
 	wantCopyRefused(t, from, to, statesrv.CopyOptions{Locked: true}, "2 versions there, 1 here")
 }
