@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/captf/captf-runner/runner/plan"
@@ -184,15 +182,11 @@ func adviceOn(class runtime.Failure, step string, out *runtime.Output, local boo
 }
 
 // byStop are the messages of the runtimes themselves about an interruption.
-var byStop = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(execution halted|[Oo]peration cancell?ed|Request cancell?ed|Error acquiring the state lock|Plugin did not respond)`)
-})
+var byStop = pattern(`^(execution halted|[Oo]peration cancell?ed|Request cancell?ed|Error acquiring the state lock|Plugin did not respond)`)
 
 // cancelled is how a provider, a provisioner, a client or init says that it obeyed. Text may be wrapped.
-var cancelled = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bcontext\s+canceled\b|rpc\s+error:\s+code\s+=\s+Cancell?ed\b|:\s+signal:\s+(killed|interrupt)\b|` +
-		`\binstallation\s+was\s+canceled\s+by\s+an\s+interrupt\s+signal\b`)
-})
+var cancelled = pattern(`\bcontext\s+canceled\b|rpc\s+error:\s+code\s+=\s+Cancell?ed\b|:\s+signal:\s+(killed|interrupt)\b|` +
+	`\binstallation\s+was\s+canceled\s+by\s+an\s+interrupt\s+signal\b`)
 
 // causedByStop tells whether nothing failed but by the interruption, with SIGKILL at its end or without. Any
 // other error while a run drains is a failure of its own. A step that prints no events works on one thing, and lists

@@ -6,10 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/captf/captf-runner/runner/naming"
@@ -125,7 +123,7 @@ func (o Options) validateTimes() error {
 // needsPlanKey tells whether the run will print or compare a plan hash.
 func (o Options) needsPlanKey() bool { return o.Op == naming.Plan || o.ExpectPlan != "" }
 
-var planHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^p2:[0-9a-f]+$`) })
+var planHash = pattern(`^p2:[0-9a-f]+$`)
 
 func (o Options) validateApprovals() error {
 	switch {

@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -26,21 +24,15 @@ import (
 var errRefused = errors.New("the backend has another or a newer state")
 
 // refused are the messages of such a push. It is never repeated with -force.
-var refused = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
-})
+var refused = pattern(`cannot (import|overwrite)|over (newer|unrelated|existing) state|HTTP error: 409`)
 
 // errUnreadable marks a push of what this runtime cannot read as a state. No run with it ever will.
 var errUnreadable = errors.New("this runtime cannot read that state")
 
-var unreadable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(Failed to read|Error reading) source state|Unsupported state file format`)
-})
+var unreadable = pattern(`(Failed to read|Error reading) source state|Unsupported state file format`)
 
 // hopeless are the messages of a push that no repetition changes, such as that of a state that is too large.
-var hopeless = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
-})
+var hopeless = pattern(`Too long: (must have at most|may not be more than)|Request entity too large|HTTP error: 4(0[0-7]|1\d|2[0-24-8])`)
 
 // errForbidden marks a push without the right to write. An API server that was just started says so for some seconds,
 // until it has read the roles.
