@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,6 +106,35 @@ func TestComingFrom(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A migration compares the backend blocks: where only variables say which address to use, it copies nothing and
+// succeeds, as the page warns.
+func TestMigrationSeesNoVariables(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, "dir:"+t.TempDir())
+	for _, runtime := range tools.Runtimes(t) {
+		r := newModule(t, runtime, `
+terraform {
+  backend "http" {}
+}
+`)
+		rest := r.env
+		r.env = slices.Concat(rest, variables(server+"/states/old-"+runtime.Name))
+		r.ok(t, "init", "-no-color")
+		r.ok(t, "apply", "-no-color", "-auto-approve")
+		r.env = slices.Concat(rest, variables(server+"/states/new-"+runtime.Name))
+		r.ok(t, "init", "-no-color", "-migrate-state", "-force-copy")
+		for name, want := range map[string]int{"old-" + runtime.Name: 1, "new-" + runtime.Name: 0} {
+			if st, err := at(t, server, name).Status(t.Context()); err != nil || st.Versions != want {
+				t.Errorf("%s: %+v, %v; want %d versions", name, st, err, want)
+			}
+		}
+	}
+}
+
+func variables(address string) []string {
+	return []string{"TF_HTTP_ADDRESS=" + address, "TF_HTTP_LOCK_ADDRESS=" + address, "TF_HTTP_UNLOCK_ADDRESS=" + address}
 }
 
 // move brings a module's state to the server, and goes on there.
