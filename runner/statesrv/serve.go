@@ -17,8 +17,8 @@ const (
 )
 
 // Serve answers requests on l until ctx is done, then lets those under way finish
-// for at most 20 seconds. It returns nil after such an end. log gets what
-// net/http has to say; nil discards it.
+// for at most 20 seconds, and cuts off the others. It returns nil after such an
+// end. log gets what net/http has to say; nil discards it.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -41,7 +41,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	defer cancel()
 	err := server.Shutdown(end)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(err, server.Close())
+		log.Warn("requests that had not ended were cut off: their clients repeat them, or keep errored.tfstate", "after", shutdownTime)
+		return server.Close()
 	}
 	return err
 }

@@ -2,10 +2,12 @@ package statesrv_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -193,5 +195,32 @@ func TestServeFinishesWhatIsUnderWay(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Errorf("serve: %v", err)
+	}
+}
+
+// TestServeCutsOffWhatDoesNotEnd: a client that hangs does not make a failure of the server's end.
+func TestServeCutsOffWhatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		stop()
+		<-r.Context().Done()
+	})
+	var log bytes.Buffer
+	served := make(chan error, 1)
+	go func() { served <- statesrv.Serve(ctx, l, hang, slog.New(slog.NewTextHandler(&log, nil))) }()
+	if resp, err := http.Get("http://" + l.Addr().String()); err == nil {
+		resp.Body.Close()
+		t.Errorf("a request that does not end: %s, want none", resp.Status)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("serve: %v", err)
+	}
+	if !strings.Contains(log.String(), "cut off") {
+		t.Errorf("the log says %q", &log)
 	}
 }
