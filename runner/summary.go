@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/plan"
 	"github.com/captf/captf-runner/runner/result"
@@ -105,7 +106,7 @@ func planned(p *result.Plan) string {
 		what string
 	}{
 		{p.Create, "to create"}, {p.Update, "to update"}, {p.Replace, "to replace"}, {p.Delete, "to delete"},
-		{p.Import, "to import"}, {p.Move, "to move"}, {p.Forget, "to forget"}, {p.OutputChanges, "outputs to change"},
+		{p.Import, "to import"}, {p.Move, "to move"}, {p.Forget, "to forget"}, {p.OutputChanges, plural.Of("output", p.OutputChanges) + " to change"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -58,7 +60,8 @@ func (f *configFlags) load() (config *rest.Config, namespace string, err error) 
 	}
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, "", fmt.Errorf("no cluster is configured in %s: give --kubeconfig, or set KUBECONFIG", strings.Join(f.rules.Precedence, ", "))
+		return nil, "", fmt.Errorf("no cluster is configured in %s: give --kubeconfig, or set KUBECONFIG",
+			cmp.Or(f.rules.ExplicitPath, strings.Join(f.rules.Precedence, ", ")))
 	case err != nil:
 		return nil, "", err
 	}
@@ -111,11 +114,13 @@ func withAdvice(err error, page string) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return err // no right helps
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
-		return fmt.Errorf("%w (kubectl describe quota -n NAMESPACE shows what is used)", err)
+		return fmt.Errorf("%w (kubectl describe quota, with the same -n, shows what is used)", err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w (the rights that the command needs are in %s)", err, page)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%w (the cluster does not know you: look at kubectl auth whoami, and log in again)", err)
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return fmt.Errorf("%w (something answers that does not have the cluster's certificate: look at --server, --context and --kubeconfig)", err)
 	case silent(err) != nil:
 		return fmt.Errorf("%w (the cluster does not answer: look at --context, --kubeconfig and kubectl cluster-info)", err)
 	}

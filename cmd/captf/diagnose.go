@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/internal/shell"
 	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
@@ -114,7 +115,7 @@ func (s observed) ofState() []finding {
 	switch reason := state.Reason(v.Reason); {
 	case v.Readable == "True":
 		return []finding{{Level: fine, Text: fmt.Sprintf("readable: serial %d, %d %s, lineage %s",
-			v.Summary.Serial, *v.Summary.Resources, plural("resource", *v.Summary.Resources), v.Summary.Lineage)}}
+			v.Summary.Serial, *v.Summary.Resources, plural.Of("resource", *v.Summary.Resources), v.Summary.Lineage)}}
 	case reason == state.Encrypted:
 		return []finding{{Level: fine, Text: fmt.Sprintf("encrypted by OpenTofu: serial %d, lineage %s; only its key tells more", v.Summary.Serial, v.Summary.Lineage)}}
 	case reason == state.NotFound:
@@ -217,7 +218,7 @@ func (s observed) ofCopies() []finding {
 			without = "no backup that is complete"
 		}
 	}
-	f := finding{Level: fine, Text: fmt.Sprintf("%d complete %s", complete, plural("backup", complete))}
+	f := finding{Level: fine, Text: fmt.Sprintf("%d complete %s", complete, plural.Of("backup", complete))}
 	if complete == 0 && s.state.Summary != nil {
 		f = finding{Level: note, Text: without, Next: s.command("state backup")}
 	}

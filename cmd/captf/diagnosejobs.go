@@ -89,8 +89,8 @@ func (s observed) stateUnsaved(r launch.Run, o launch.Outcome, text string) find
 
 // interrupted tells of a Job whose pod, with its log, is mostly gone. What a person launched nobody tries again.
 func (s observed) interrupted(r launch.Run, o launch.Outcome, text string) finding {
-	next := s.outcome(r)
-	if o.Result == nil && o.Untouched {
+	next, begun := s.outcome(r), o.Result != nil || !o.Untouched
+	if !begun {
 		text += "; it had not begun"
 		next = fmt.Sprintf("%s get events -n %s --sort-by=.lastTimestamp | grep %s", s.kubectl, s.object.Namespace, r.Name)
 	}
@@ -100,6 +100,9 @@ func (s observed) interrupted(r launch.Run, o launch.Outcome, text string) findi
 	again := s.command("launch "+string(r.Op), "--image IMAGE -f ROOT")
 	if r.Op == naming.Restore {
 		again = s.command("launch restore", "--image IMAGE -f ROOT --backup NAME")
+	}
+	if !begun { // its image, say: the same command would wait in the same way
+		return finding{Level: note, Text: text + ": see what kept it, and launch it again", Next: "look first: " + next + "; then: " + again}
 	}
 	return finding{Level: note, Text: text + "; launch it again", Next: again + " (what happened: " + next + ")"}
 }

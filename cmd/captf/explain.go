@@ -50,7 +50,13 @@ func (a *app) explain(c *cobra.Command, flags *sourceFlags, args []string) (*exp
 	}
 	defer doc.Close()
 	d, err := explain.Read(doc)
-	return d, named(name, err)
+	if err != nil {
+		return nil, named(name, err)
+	}
+	if flags.suffix != "" || isCurrent(name) {
+		d.Current()
+	}
+	return d, nil
 }
 
 func named(name string, err error) error {

@@ -26,7 +26,7 @@ func TestInterruptedJob(t *testing.T) {
 	}{
 		"by hand":       {naming.Apply, "", launch.Outcome{Result: res}, "launch it again", launchIt + " (what happened: " + attach + ")"},
 		"by controller": {naming.Apply, "uid-1", launch.Outcome{Result: res}, "it is tried again", attach},
-		"not begun":     {naming.Apply, "", launch.Outcome{Untouched: true}, "it had not begun; launch it again", launchIt + " (what happened: " + events},
+		"not begun":     {naming.Apply, "", launch.Outcome{Untouched: true}, "it had not begun: see what kept it, and launch it again", "look first: " + events},
 		"a restore":     {naming.Restore, "", launch.Outcome{Result: res}, "launch it again", "captf launch restore tm/worker-0 -n n --image IMAGE -f ROOT --backup NAME"},
 	} {
 		tt.outcome.Verdict = launch.Interrupted

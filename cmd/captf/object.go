@@ -209,7 +209,8 @@ func (cl *cluster) ownerless(ctx context.Context, suffix string) error {
 		return fmt.Errorf("nothing in namespace %s has the suffix %s: write KIND/NAME, or give -n", cl.namespace, suffix)
 	}
 	return fmt.Errorf("the state of suffix %s has no labels that name its owner, so that this program knows no Jobs of it: "+
-		"%s get lease -n %s %s -o yaml shows who holds its lock", suffix, cl.kubectl, cl.namespace, naming.LockLease(suffix))
+		"%s get lease -n %s %s -o yaml shows who holds its lock, and %s get secret -n %s %s -o 'jsonpath={.data.tfstate}' | base64 -d | gunzip prints it, for %s state explain -",
+		suffix, cl.kubectl, cl.namespace, naming.LockLease(suffix), cl.kubectl, cl.namespace, naming.StateSecret(suffix, 0), cl.captf)
 }
 
 // withCluster finds the object's cluster, where no flag gave it: the labels of its Jobs are what the library wrote, so

@@ -64,6 +64,7 @@ func TestDoctorOfAnUntrustedCluster(t *testing.T) {
 	if n := strings.Count(e.out, "!!"); n != 1 {
 		t.Errorf("%d findings, want one\n%s", n, e.out)
 	}
+	program{}.run(t, "state", "ls", "-n", "n", "--server", server.URL).want(t, 1, "something answers that does not have the cluster's certificate")
 }
 
 // What nobody could read is no success.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ func (a *app) open(ctx context.Context, flags *sourceFlags, arg string) (io.Read
 	switch {
 	case arg == "-":
 		return io.NopCloser(a.streams.In), nil
-	case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
+	case isAddress(arg):
 		return a.openAddress(ctx, arg)
 	case !isObject(arg):
 		return os.Open(arg)
@@ -44,6 +45,15 @@ func isObject(arg string) bool {
 	}
 	_, err := os.Stat(arg)
 	return err != nil
+}
+
+// isCurrent reports whether a source is a state where it stands, and no copy of one.
+func isCurrent(arg string) bool {
+	return arg != "-" && (isAddress(arg) || isObject(arg) && !strings.Contains(arg, "@"))
+}
+
+func isAddress(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
 }
 
 // checkSource refuses OBJECT@ without a copy: it is none of the state that is there now.
@@ -97,7 +107,7 @@ func (a *app) openObject(ctx context.Context, flags *sourceFlags, args []string)
 	}
 	doc, err := source.Open()
 	if err != nil {
-		return nil, cl.withNames(ctx, o, err)
+		return nil, cl.withNames(ctx, o, cl.lost(ctx, o, err))
 	}
 	return io.NopCloser(doc), nil
 }
@@ -115,9 +125,28 @@ func (cl *cluster) source(ctx context.Context, o naming.Object, copyName string)
 		if set.Object, err = cl.withCluster(ctx, o); err != nil {
 			return state.Source{}, err
 		}
-		return state.Source{}, set.CheckLabels()
+		return state.Source{}, cl.withDoctor(o, set.CheckLabels())
 	}
 	return set.Source(false), nil
+}
+
+// lost is the error that a state is lost, where err says that there is none and its copies say that there was one.
+func (cl *cluster) lost(ctx context.Context, o naming.Object, err error) error {
+	if !errors.Is(err, state.NotFound) {
+		return err
+	}
+	if missing := cl.copies().CheckMissing(ctx, o); errors.Is(missing, state.Lost) {
+		return cl.withDoctor(o, missing)
+	}
+	return err
+}
+
+// withDoctor adds to an error about a state the command that knows the way out.
+func (cl *cluster) withDoctor(o naming.Object, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; %s doctor %s -n %s says what to do", err, cl.captf, objectName(o), o.Namespace)
 }
 
 func (cl *cluster) copySource(ctx context.Context, o naming.Object, name string) (state.Source, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/runner/naming"
 	"github.com/captf/captf-runner/runner/state"
 	"github.com/captf/captf-runner/runner/state/chunks"
@@ -234,7 +235,7 @@ func (v stateView) rows() [][]string {
 	if s.Resources != nil {
 		rows = append(rows, []string{"resources", strconv.Itoa(*s.Resources)}, []string{"outputs", outputNames(s.Outputs)})
 	}
-	return append(rows, []string{"bytes", fmt.Sprintf("%d, compressed %d, in %d", s.Bytes, s.CompressedSize, s.Chunks) + plural(" Secret", s.Chunks)},
+	return append(rows, []string{"bytes", fmt.Sprintf("%d, compressed %d, in %d", s.Bytes, s.CompressedSize, s.Chunks) + plural.Of(" Secret", s.Chunks)},
 		[]string{"inputs hash", s.InputsHash})
 }
 
@@ -248,13 +249,6 @@ func outputNames(outputs []outputView) string {
 		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
-}
-
-func plural(word string, n int) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 func (a *app) newStatePullCommand() *cobra.Command {

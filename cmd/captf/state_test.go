@@ -148,8 +148,31 @@ func testSources(t *testing.T, p program, name, old string) {
 	if len(d.Resources) != 1 || len(d.Outputs) != 2 {
 		t.Errorf("explain: %+v", d)
 	}
+	// A copy may be put in the place of another state; of what stands there, nothing has to be pushed.
+	p.run(t, "state", "explain", name).want(t, 0, "it is the current state: nothing has to be pushed")
+	p.run(t, "state", "explain", file).want(t, 0, "pull what is there now")
 	p.run(t, "state", "explain", "-", "-o", "yaml").want(t, 0, "resources:\n- address: terraform_data.x")
 	p.run(t, "state", "diff", "-", file).want(t, 0, "byte for byte")
+}
+
+// A state that its copies say is lost is not one that is not there yet, and one that lost its labels has a way out.
+func TestLostStateAsASource(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(strings.Replace(document(7), `"resources":[]`, `"resources":[{"mode":"managed","type":"a","name":"b",`+
+		`"provider":"provider[\"x/y/z\"]","instances":[{"schema_version":0,"attributes":{"id":"i-1"}}]}]`, 1))))
+	p.run(t, "state", "backup", "tm/worker-0").want(t, 0, "backed up as")
+	doctor := "captf doctor tm/worker-0 -n " + c.Object.Namespace + " says what to do"
+	c.Change(t, 0, func(s *corev1.Secret) { delete(s.Labels, "tfstate") })
+	p.run(t, "state", "pull", "tm/worker-0").want(t, 1, "StateMislabelled", doctor)
+	secrets := kubetest.Shared(t).Clientset().CoreV1().Secrets(c.Object.Namespace)
+	if err := secrets.Delete(t.Context(), c.Secret(t, 0).Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"pull", "explain"} {
+		p.run(t, "state", command, "tm/worker-0").want(t, 1, "StateLost", doctor)
+	}
 }
 
 func TestExplainFromAStateServer(t *testing.T) {
@@ -160,7 +183,7 @@ func TestExplainFromAStateServer(t *testing.T) {
 	address := server.URL + "/states/prod"
 	for _, env := range []string{"STATESRV_", "TF_HTTP_"} {
 		p := program{env: []string{env + "USERNAME=ops", env + "PASSWORD=s3cr3t-w0rd"}}
-		p.run(t, "state", "explain", address).want(t, 0, "serial          3", "lineage         3f2a")
+		p.run(t, "state", "explain", address).want(t, 0, "serial          3", "lineage         3f2a", "it is the current state")
 	}
 	program{}.run(t, "state", "explain", address).want(t, 1, "credentials are needed", "STATESRV_USERNAME")
 	program{}.run(t, "state", "explain", server.URL+"/nothing").want(t, 2, "/states/")

@@ -67,6 +67,11 @@ func TestNoKubeconfig(t *testing.T) {
 	for _, args := range []string{"lock show tm/a", "launch apply tm/a --image module"} {
 		program{kubeconfig: "/does/not/exist"}.run(t, strings.Fields(args)...).want(t, 1, text)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program{kubeconfig: "/does/not/exist"}.run(t, "lock", "show", "tm/a", "--kubeconfig", empty).want(t, 1, "no cluster is configured in "+empty+":")
 }
 
 func TestParseTarget(t *testing.T) {
@@ -100,7 +105,8 @@ func TestNameAloneMayBeAmbiguous(t *testing.T) {
 	if _, err := server.Clientset().CoordinationV1().Leases(c.Object.Namespace).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.run(t, "lock", "show", "--suffix", "demo").want(t, 1, "no labels that name its owner", "kubectl get lease -n "+c.Object.Namespace+" lock-tfstate-default-demo")
+	p.run(t, "lock", "show", "--suffix", "demo").want(t, 1, "no labels that name its owner", "kubectl get lease -n "+c.Object.Namespace+" lock-tfstate-default-demo",
+		"kubectl get secret -n "+c.Object.Namespace+" tfstate-default-demo -o 'jsonpath={.data.tfstate}' | base64 -d | gunzip prints it")
 	pool := *c
 	pool.Object.Kind = naming.MachinePool
 	pool.Suffix = naming.Suffix(pool.Object)

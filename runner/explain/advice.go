@@ -5,11 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/captf/captf-runner/internal/plural"
 )
 
 // nextWrite is what serial and lineage mean for whoever writes next.
 func (d *Document) nextWrite() []string {
-	if d.Lineage == "" {
+	switch {
+	case d.Lineage == "" && d.Encryption == nil:
+		return []string{"it has no lineage: nothing can tell it from another state, so take the lock, read again and compare first"}
+	case d.Lineage == "":
 		return []string{"the envelope shows no serial and no lineage: nothing can tell a write built on an old read from a new one, so take the lock and read again first"}
 	}
 	return []string{
@@ -37,9 +42,12 @@ func (d *Document) encryptedAdvice() []Advice {
 }
 
 func (d *Document) pushAdvice() []Advice {
-	all := []Advice{{Push, fmt.Sprintf(
-		"pull what is there now: its lineage has to be %s and its serial below %d, or the push is refused. Do not use -force: it skips just that check",
-		d.Lineage, d.Serial)}}
+	text := "pull what is there now, and compare: this one has no lineage that would tell whether it is the same state"
+	if d.Lineage != "" {
+		text = fmt.Sprintf("pull what is there now: its lineage has to be %s and its serial below %d, or the push is refused. "+
+			"Do not use -force: it skips just that check", d.Lineage, d.Serial)
+	}
+	all := []Advice{{Push, text}}
 	add := func(text string, names []string) {
 		if len(names) > 0 {
 			all = append(all, Advice{Push, fmt.Sprintf(text, some(names))})
@@ -95,7 +103,8 @@ func (d *Document) removeAdvice() []Advice {
 func (d *Document) keepAdvice() []Advice {
 	text := "nothing in it is known to be sensitive, but a state is not encrypted: treat copies as you treat the credentials of its providers"
 	if n := len(d.Sensitive); n > 0 {
-		text = fmt.Sprintf("it holds %d sensitive values in clear text: keep copies as you keep those values, and remove them when done", n)
+		text = fmt.Sprintf("it holds %d sensitive %s in clear text: keep copies as you keep what is sensitive, and remove them when done",
+			n, plural.Of("value", n))
 	}
 	return []Advice{{Keep, text}}
 }

@@ -145,3 +145,18 @@ func FuzzDiff(f *testing.F) {
 		}
 	})
 }
+
+// A document that says little is not explained with what it does not say.
+func TestExplainsNoLineage(t *testing.T) {
+	d, err := Read(strings.NewReader(`{"version":4}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := d.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if s := text.String(); strings.Contains(s, "envelope") || strings.Contains(s, "has to be") || !strings.Contains(s, "it has no lineage") {
+		t.Error(s)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/internal/table"
 )
 
@@ -95,7 +96,7 @@ func (r Resource) notes() string {
 	for _, n := range []struct {
 		count int
 		what  string
-	}{{tainted, "tainted"}, {deposed, "deposed"}, {len(r.NeededBy), "dependents"}} {
+	}{{tainted, "tainted"}, {deposed, "deposed"}, {len(r.NeededBy), plural.Of("dependent", len(r.NeededBy))}} {
 		if n.count > 0 {
 			all = append(all, fmt.Sprintf("%d %s", n.count, n.what))
 		}

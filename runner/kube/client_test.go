@@ -147,11 +147,27 @@ func TestMetadataWithoutContent(t *testing.T) {
 	}
 }
 
+// Something else that answers 200 to everything must not pass for a state, or a lock, that is not there.
+func TestAnswerOfSomethingElse(t *testing.T) {
+	for _, body := range []string{`{}`, `{"items":[]}`, `{"metadata":{"name":"other"}}`} {
+		client := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+		_, secret := client.Secrets("ns").Get(t.Context(), "s", metav1.GetOptions{})
+		_, lease := client.Leases("ns").Get(t.Context(), "s", metav1.GetOptions{})
+		_, metadata := client.Secrets("ns").GetMetadata(t.Context(), "s", metav1.GetOptions{})
+		_, list := client.Secrets("ns").ListMetadata(t.Context(), metav1.ListOptions{})
+		for what, err := range map[string]error{"secret": secret, "lease": lease, "metadata": metadata, "list": list} {
+			if err == nil || !strings.Contains(err.Error(), "something else answers than the API server") {
+				t.Errorf("%s of %s: error %v", what, body, err)
+			}
+		}
+	}
+}
+
 func TestNamespace(t *testing.T) {
 	var path string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path = r.URL.Path
-		_, _ = io.WriteString(w, `{}`)
+		_, _ = io.WriteString(w, `{"metadata":{"name":"l"}}`)
 	}))
 	t.Cleanup(server.Close)
 	for _, test := range []struct{ configured, asked, want string }{

@@ -34,7 +34,7 @@ func newResource[T any, P object[T]](c *Client, path, plural, namespace string) 
 }
 
 func (r resource[T, P]) get(ctx context.Context, name string, opts metav1.GetOptions) (*T, error) {
-	return call[T](ctx, r.client, r.request(http.MethodGet, &opts).Name(name), nil)
+	return getNamed[T, P](ctx, r.client, r.request(http.MethodGet, &opts), name)
 }
 
 func (r resource[T, P]) create(ctx context.Context, obj *T, opts metav1.CreateOptions) (*T, error) {
@@ -56,6 +56,19 @@ func (r resource[T, P]) request(verb string, opts runtime.Object) *rest.Request 
 		req.SpecificallyVersionedParams(opts, r.client.params, v1)
 	}
 	return req
+}
+
+// getNamed asks for one object, and takes no other one for it: an empty answer would be a state, or a lock, that is not
+// there.
+func getNamed[T any, P object[T]](ctx context.Context, c *Client, req *rest.Request, name string) (*T, error) {
+	found, err := call[T](ctx, c, req.Name(name), nil)
+	if err != nil {
+		return nil, err
+	}
+	if got := P(found).GetName(); got != name {
+		return nil, fmt.Errorf("decode answer: it is not %s but an object called %q: something else answers than the API server", name, got)
+	}
+	return found, nil
 }
 
 // call sends body, unless it is nil, and decodes the answer. An error is the server's Status

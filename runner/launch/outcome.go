@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/runner/result"
 )
 
@@ -189,7 +190,7 @@ func fromResult(r *result.Result) (v Verdict, reason, message string) {
 func whereState(r *result.Result, message string) string {
 	switch u := r.Unsaved; {
 	case (r.State == nil || r.State.Where == "") && u != nil && len(u.Resources) > 0:
-		return fmt.Sprintf("%d resources may be in no state, such as %s, import or delete them: %s", u.Count, u.Resources[0].Address, message)
+		return fmt.Sprintf("%d %s may be in no state, such as %s, import or delete them: %s", u.Count, plural.Of("resource", u.Count), u.Resources[0].Address, message)
 	case r.State == nil || r.State.Where == "":
 		return message
 	case r.Partial && r.State.Saved == result.SavedLost:

@@ -27,9 +27,9 @@ type WriteRequest struct {
 
 // Written is the outcome of a write that was accepted.
 type Written struct {
-	Version Version
+	Version Version `json:"version"`
 	// Unchanged: the bytes were stored already, and no version was made.
-	Unchanged bool
+	Unchanged bool `json:"unchanged"`
 }
 
 // Write stores a new version if the rules allow it: the lock rule, then serial

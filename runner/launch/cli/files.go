@@ -2,12 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -31,7 +33,7 @@ func (o *options) files() (files map[string][]byte, varFiles []string, err error
 			names, err = variableNames(path, content)
 		}
 		if err != nil {
-			return nil, nil, usagef("--var-file: %w", err)
+			return nil, nil, unread("--var-file", err)
 		}
 		name := fmt.Sprintf("var-%d.tfvars", i)
 		if strings.HasSuffix(path, ".json") {
@@ -47,18 +49,26 @@ func (o *options) files() (files map[string][]byte, varFiles []string, err error
 	return files, varFiles, err
 }
 
+// unread is the error of a file that a flag names. That too many are open is no fault of the command line.
+func unread(flag string, err error) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%s: %w: raise the limit, ulimit -n", flag, err)
+	}
+	return usagef("%s: %w", flag, err)
+}
+
 // addRoot adds the regular files of a directory, as the runner would read them.
 func addRoot(files map[string][]byte, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return usagef("-f: %w", err)
+		return unread("-f", err)
 	}
 	configured := false
 	for _, entry := range entries {
 		name := entry.Name()
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
-			return usagef("-f: %w", err)
+			return unread("-f", err)
 		}
 		if strings.HasPrefix(name, ".") || !info.Mode().IsRegular() {
 			continue
@@ -67,7 +77,7 @@ func addRoot(files map[string][]byte, dir string) error {
 			return usagef("-f: a Secret cannot hold the file %q: use letters, digits, '-', '_' and '.' only", name)
 		}
 		if files[name], err = readFile(filepath.Join(dir, name)); err != nil {
-			return usagef("-f: %w", err)
+			return unread("-f", err)
 		}
 		configured = configured || root.IsConfig(name)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/internal/table"
 	"github.com/captf/captf-runner/runner/launch"
 	"github.com/captf/captf-runner/runner/naming"
@@ -154,7 +155,7 @@ func (f *follower) printResult(run launch.Run, r *result.Result) {
 		f.printLock(o, l)
 	}
 	if u := r.Unsaved; u != nil && u.Count > 0 {
-		f.say("%d resources may be there without the state knowing: look for them, or import them", u.Count)
+		f.say("%d %s may be there without the state knowing: look for them, or import them", u.Count, plural.Of("resource", u.Count))
 		for _, resource := range u.Resources {
 			f.say("  %s %s %s", resource.Action, resource.Address, resource.ID)
 		}

@@ -19,8 +19,9 @@ const outputJSON = "json"
 // planHash is the form of plan.Hash.
 var planHash = regexp.MustCompile(`^p2:[0-9a-f]{64}$`)
 
-// imageName is what a reference may be made of. The registry knows the rest.
-var imageName = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]*$`)
+// imageName is an image reference. One that is none would keep the pod waiting until the Job's deadline.
+var imageName = regexp.MustCompile(`^([A-Za-z0-9.-]+(:[0-9]+)?/|\[[0-9a-fA-F:]+\](:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*` +
+	`(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@[A-Za-z0-9]+:[0-9a-fA-F]{32,})?$`)
 
 // options are the flags of one operation.
 type options struct {

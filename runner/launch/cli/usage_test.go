@@ -2,9 +2,11 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +36,7 @@ func TestUsage(t *testing.T) {
 		"is not a DNS subdomain":                           {"apply", "tc/Prod", "--image", "i"},
 		`--approve "p2:abc"`:                               term.args("apply", "--approve", "p2:abc"),
 		`--approve "` + strings.Repeat("a1", 32):           term.args("apply", "--approve", strings.Repeat("a1", 32)),
+		`--image "ops/Module:x" is no image reference`:     {"apply", "tc/prod", "--image", "ops/Module:x"},
 		"-f and --module exclude":                          term.args("apply", "--module", "/m"),
 		"--output-name is for --module":                    term.args("apply", "--output-name", "x"),
 		"--backup is missing":                              term.args("restore"),
@@ -122,5 +125,29 @@ func TestAddRoot(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string][]byte{"main.tf": []byte("a"), "linked.tf": []byte("a")}, files); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestImageName(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0a", 32)
+	for _, good := range []string{"a", "a:1", "a/b_c/d--e:V1", "localhost/a:dev", "Registry.example:5000/a/b" + digest, "[::1]:5000/a", "a:1" + digest, "docker.io/a"} {
+		if !imageName.MatchString(good) {
+			t.Errorf("%s is refused", good)
+		}
+	}
+	for _, bad := range []string{"", "UPPER:x", "a/UPPER", "a//b", "a:", "a:1:2", "a@sha256:12", "-a", "a b", "https://a/b", "a/b/", "a@b"} {
+		if imageName.MatchString(bad) {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+// A limit that is too low is none of the command line's faults.
+func TestUnread(t *testing.T) {
+	for err, want := range map[error]bool{&os.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}: false, os.ErrNotExist: true} {
+		var exit Exit
+		if got := errors.As(unread("-f", err), &exit); got != want {
+			t.Errorf("%v: a usage error is %v, want %v", err, got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,4 +57,20 @@ func heldID(t *testing.T, a *App, data string) string {
 		t.Fatalf("not locked: %+v, %v", st, err)
 	}
 	return st.Lock.Info.ID
+}
+
+// Every object that a program reads has keys of one kind.
+func TestPushForAProgram(t *testing.T) {
+	data := t.TempDir()
+	file := filepath.Join(data, "state")
+	if err := os.WriteFile(file, []byte(`{"version":4,"serial":1,"lineage":"l"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	a := &App{Out: &out, Err: &said, Getenv: func(string) string { return "" }}
+	code := a.Run(t.Context(), []string{"push", "-o", "json", "--data", data, "s", file})
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(out.Bytes(), &keys); err != nil || code != exitOK || keys["version"] == nil || string(keys["unchanged"]) != "false" {
+		t.Errorf("exit %d, %v: %s%s", code, err, out.String(), said.String())
+	}
 }
