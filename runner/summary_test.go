@@ -13,7 +13,7 @@ func TestPlanned(t *testing.T) {
 		"no changes":                          {},
 		"2 to create":                         {Create: 2},
 		"1 to update, 3 to delete":            {Update: 1, Delete: 3},
-		"1 outputs to change":                 {OutputChanges: 1},
+		"1 output to change":                  {OutputChanges: 1},
 		"1 to replace, 1 to import":           {Replace: 1, Import: 1},
 		"1 to create, 1 to move, 1 to forget": {Create: 1, Move: 1, Forget: 1},
 	} {

@@ -61,8 +61,7 @@ func heldID(t *testing.T, a *App, data string) string {
 
 // Every object that a program reads has keys of one kind.
 func TestPushForAProgram(t *testing.T) {
-	data := t.TempDir()
-	file := filepath.Join(data, "state")
+	data, file := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	if err := os.WriteFile(file, []byte(`{"version":4,"serial":1,"lineage":"l"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
