@@ -22,10 +22,10 @@ var arrows = map[string][]string{
 	"metrics":      {"internal/absent", "lease", "naming", "result", "state"},
 	"state/chunks": {"event", "internal/absent", "lock", "naming", "result", "state", "state/internal/page"},
 	"state/backup": {"event", "internal/absent", "lock", "naming", "result", "state", "state/chunks", "state/internal/page"},
-	"launch": {"event", "internal/absent", "lease", "lock", "naming", "result", "state", "state/backup", "state/chunks",
+	"launch": {"event", "internal/absent", "internal/plural", "lease", "lock", "naming", "result", "state", "state/backup", "state/chunks",
 		"state/internal/page"},
 	"kube":    nil,
-	"explain": {"internal/address", "internal/table", "naming", "redact", "result", "state"},
+	"explain": {"internal/address", "internal/plural", "internal/table", "naming", "redact", "result", "state"},
 }
 
 // TestArrows keeps the library's packages apart. But for launch and kube none links client-go: an author of a controller
