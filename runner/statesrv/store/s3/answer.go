@@ -9,6 +9,7 @@ import (
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/settle"
@@ -60,23 +61,36 @@ func absent(err error) bool {
 	return statusOf(err) == http.StatusNotFound && codeOf(err) != noBucket
 }
 
-// explain adds the way out to errors that a person has to see to.
+// explain adds the bucket and its endpoint, and the way out of errors that a person has to see to.
 func (s *Store) explain(err error) error {
+	where := fmt.Sprintf("bucket %s at %s", s.bucket, s.endpoint)
 	switch code, status := codeOf(err), statusOf(err); {
-	case err == nil:
-		return nil
+	case err == nil, errors.Is(err, context.Canceled):
+		return err
 	case code == notImplemented, status == http.StatusNotImplemented:
-		return fmt.Errorf("%w: the server of bucket %s says that it does not know them; take another store: %w", store.ErrUnproven, s.bucket, err)
+		return fmt.Errorf("%w: the server of %s says that it does not know them; take another store: %w",
+			store.ErrUnproven, where, err)
 	case code == noBucket:
-		return fmt.Errorf("there is no bucket %s at this endpoint: make it, or see AWS_ENDPOINT_URL_S3 and AWS_REGION: %w", s.bucket, err)
+		return fmt.Errorf("there is no %s: make it, or see AWS_ENDPOINT_URL_S3 and AWS_REGION: %w", where, err)
 	case status == http.StatusForbidden, status == http.StatusUnauthorized:
-		return fmt.Errorf("no access to bucket %s: see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's policy: %w", s.bucket, err)
+		return fmt.Errorf("no access to %s: see AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's policy: %w",
+			where, err)
+	case status == 0:
+		return s.unanswered(where, err)
 	}
-	if statusOf(err) == 0 && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer about bucket %s: see whether there are credentials, as AWS_ACCESS_KEY_ID, and whether its server "+
-			"is up, which AWS_ENDPOINT_URL_S3, STATESRV_S3_ENDPOINTS or AWS_REGION names: %w", s.bucket, err)
+	return fmt.Errorf("%s: %w", where, err)
+}
+
+// unanswered tells a server that does not answer from a request that could not be sent.
+func (s *Store) unanswered(where string, err error) error {
+	if sent := new(smithyhttp.RequestSendError); errors.As(err, &sent) {
+		err = sent.Err // all around it is about an answer that there is not
+	} else if !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no request about %s could be made: see whether there are credentials, as AWS_ACCESS_KEY_ID: %w",
+			where, err)
 	}
-	return err
+	return fmt.Errorf("no answer about %s: see whether its server is up, which AWS_ENDPOINT_URL_S3, STATESRV_S3_ENDPOINTS "+
+		"or AWS_REGION names: %w", where, err)
 }
 
 // revision makes a revision of an ETag, which some servers give without quotes.

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -84,9 +87,17 @@ func (o *Options) environment(getenv func(string) string) error {
 	return nil
 }
 
+// answerTime is how long a server may take to answer a request that it has received. A read is not sent again then, for
+// whoever waits for it has a limit too.
+const answerTime = 20 * time.Second
+
 // Open reads the AWS configuration. It sends no request to the bucket.
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(httpClient()))
+	return openWithin(ctx, opts, answerTime)
+}
+
+func openWithin(ctx context.Context, opts Options, answer time.Duration) (*Store, error) {
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(httpClient(answer)))
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
@@ -104,10 +115,17 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		if client.Options().Region == "" {
 			return nil, errors.New("no region for the bucket: set AWS_REGION")
 		}
-		all = append(all, &Store{client: client, bucket: opts.Bucket, prefix: prefix})
+		all = append(all, &Store{client: client, endpoint: endpointOf(client), bucket: opts.Bucket, prefix: prefix})
 	}
 	all[0].others = all[1:]
 	return all[0], nil
+}
+
+func endpointOf(client *awss3.Client) string {
+	if base := client.Options().BaseEndpoint; base != nil {
+		return *base
+	}
+	return "AWS in " + client.Options().Region
 }
 
 // newClient uses only what servers of other vendors than AWS understand: no
@@ -115,6 +133,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 func newClient(cfg aws.Config, endpoint string, pathStyle *bool) *awss3.Client {
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	cfg.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Retryables = slices.Insert(o.Retryables, 0, retry.IsErrorRetryable(retry.IsErrorRetryableFunc(notTimeouts)))
+		})
+	}
 	return awss3.NewFromConfig(cfg, func(o *awss3.Options) {
 		if endpoint != "" {
 			o.BaseEndpoint = &endpoint
@@ -130,12 +153,23 @@ func newClient(cfg aws.Config, endpoint string, pathStyle *bool) *awss3.Client {
 	})
 }
 
+// notTimeouts keeps the SDK from waiting as long once more.
+func notTimeouts(err error) aws.Ternary {
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return aws.FalseTernary
+	}
+	return aws.UnknownTernary
+}
+
 // httpClient keeps a connection for each of many writers, and gives up on a server
 // that takes a request and does not answer. How long a body may take is for the
 // caller's context to say.
-func httpClient() *awshttp.BuildableClient {
+func httpClient(answer time.Duration) *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConnsPerHost = 64
-		t.ResponseHeaderTimeout = 30 * time.Second
+		t.ResponseHeaderTimeout = answer
+	}).WithDialerOptions(func(d *net.Dialer) {
+		d.Timeout = min(d.Timeout, answer)
 	})
 }

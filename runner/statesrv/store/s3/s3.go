@@ -43,11 +43,12 @@ import (
 // Store is a store.Store, store.Opener, store.Placed and store.Many on a bucket. Several
 // processes may use one bucket and prefix.
 type Store struct {
-	client *awss3.Client
-	bucket string
-	prefix string   // "" or ends with "/"
-	others []*Store // through the other endpoints
-	mark   store.Mark
+	client   *awss3.Client
+	endpoint string // for messages
+	bucket   string
+	prefix   string   // "" or ends with "/"
+	others   []*Store // through the other endpoints
+	mark     store.Mark
 }
 
 // Claim implements store.Placed.

@@ -9,7 +9,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/captf/captf-runner/runner/statesrv/store"
 	"github.com/captf/captf-runner/runner/statesrv/store/storetest"
@@ -130,13 +132,34 @@ func TestWaysOut(t *testing.T) {
 		t.Errorf("create without a bucket: %v", err)
 	}
 	_, err = open(t, Options{Endpoints: []string{"http://127.0.0.1:1"}}).Get(t.Context(), "key")
-	if err == nil || !strings.Contains(err.Error(), "AWS_ENDPOINT_URL_S3") {
+	if err == nil || !strings.Contains(err.Error(), "bucket bucket at http://127.0.0.1:1: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("get without a server: %v", err)
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", "other")
 	_, err = open(t, Options{Endpoints: []string{url}}).Create(t.Context(), "key", nil)
 	if err == nil || errors.Is(err, store.ErrUnknown) || !strings.Contains(err.Error(), "AWS_SECRET_ACCESS_KEY") {
 		t.Errorf("create without access: %v", err)
+	}
+}
+
+// TestHungServer: a read is sent once to a server that takes it and does not answer.
+func TestHungServer(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	s, err := openWithin(t.Context(), Options{Bucket: "bucket", Endpoints: []string{server.URL}}, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Get(t.Context(), "key")
+	if want := "no answer about bucket bucket at " + server.URL; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("get: %v; want %q", err, want)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
 	}
 }
 

@@ -25,6 +25,7 @@ const Tries = 4
 const (
 	firstGap = 50 * time.Millisecond // between tries, doubled each time
 	lookTime = 10 * time.Second      // to read an id back, also for a caller that has gone
+	patience = 20 * time.Second      // after which a write is not sent again: its caller has a limit as well
 )
 
 // Write is one Create or Swap.
@@ -88,6 +89,7 @@ func Do(ctx context.Context, s Server, w Write) (store.Revision, error) {
 
 func do(ctx context.Context, s Server, w Write) (store.Revision, error) {
 	lost := false // the answer of one try: it may have been done
+	began := time.Now()
 	for try := 1; ; try++ {
 		rev, err := s.Put(ctx, w)
 		if err == nil {
@@ -105,7 +107,7 @@ func do(ctx context.Context, s Server, w Write) (store.Revision, error) {
 		case now.ID == w.ID:
 			return now.Revision, nil
 		case !w.changed(now):
-			if try == Tries || !pause(ctx, try) {
+			if try == Tries || time.Since(began) >= patience || !pause(ctx, try) {
 				return "", unknown(err, errGivenUp)
 			}
 		case lost:
