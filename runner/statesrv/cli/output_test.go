@@ -73,3 +73,15 @@ func TestPushForAProgram(t *testing.T) {
 		t.Errorf("exit %d, %v: %s%s", code, err, out.String(), said.String())
 	}
 }
+
+// TestNameThatIsNotThere: it may be misspelt, and "not locked" would be the wrong thing to know.
+func TestNameThatIsNotThere(t *testing.T) {
+	states := t.TempDir()
+	for _, command := range []string{"status", "history", "events"} {
+		var out, said bytes.Buffer
+		a := &App{Out: &out, Err: &said, Getenv: func(string) string { return "" }}
+		if code := a.Run(t.Context(), []string{command, "--data", states, "prdo"}); code != 0 || !strings.Contains(said.String(), "statesrv ls lists the states") {
+			t.Errorf("%s: exit %d, and it says %q", command, code, said.String())
+		}
+	}
+}

@@ -24,6 +24,9 @@ func (a *App) status(ctx context.Context, args []string) error {
 	if err != nil {
 		return o.refused(err)
 	}
+	if st.Versions == 0 && st.Lock == nil { // the name may be misspelt
+		fmt.Fprintf(a.Err, "%s was never written or locked; statesrv ls lists the states\n", rest[0])
+	}
 	return o.print(st, func() { a.statusTable(st) })
 }
 
