@@ -63,6 +63,9 @@ func (r *run) rescue(ctx context.Context, f *failure, output *runtime.Output) (s
 	})
 	r.log.Warn("the state that could not be saved", "outcome", string(saved), "where", where)
 	f.err = fmt.Errorf("%w; %s", f.err, r.whereabouts(saved, where))
+	if saved == result.SavedRescued && result.TooLarge(output.Tail()) {
+		f.err = fmt.Errorf("%w once it is smaller: a Secret has no room for it", f.err)
+	}
 	if saved == result.SavedPushed {
 		r.removeErrored()
 	}

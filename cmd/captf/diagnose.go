@@ -110,6 +110,11 @@ func (s observed) explain(copyName string) string {
 	return fmt.Sprintf("%s state explain %s@%s -n %s", s.captf, objectName(s.object), copyName, s.object.Namespace)
 }
 
+// pull is the command that prints a copy.
+func (s observed) pull(copyName string) string {
+	return fmt.Sprintf("%s state pull %s@%s -n %s", s.captf, objectName(s.object), copyName, s.object.Namespace)
+}
+
 func (s observed) ofState() []finding {
 	v := s.state
 	switch reason := state.Reason(v.Reason); {
@@ -239,6 +244,9 @@ func (s observed) ofRescue(c backup.Set) finding {
 		return finding{Level: note, Text: text + ", of another lineage than the state", Next: s.compare(c.Name)}
 	case in.Serial >= c.Serial:
 		return finding{Level: note, Text: fmt.Sprintf("%s, the state has %d: if it is in it, remove the set", text, in.Serial), Next: s.compare(c.Name)}
+	case s.tooLarge():
+		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it, and a Secret has no room for it: "+
+			"make it smaller, or keep it elsewhere, before anything else runs", text, in.Serial), Next: s.pull(c.Name) + " > state.json"}
 	default:
 		return finding{Level: problem, Text: fmt.Sprintf("%s, the state has only %d: what a run did is missing in it; restore the set before anything else runs", text, in.Serial),
 			Next: "look first: " + s.compare(c.Name) + "; then: " + s.restore(c.Name)}

@@ -78,6 +78,8 @@ func (s observed) ended(r launch.Run) finding {
 func (s observed) stateUnsaved(r launch.Run, o launch.Outcome, text string) finding {
 	f := finding{Level: problem, Text: text + "; nothing may run before its state is restored", Next: s.command("state rescue")}
 	switch res := o.Result; {
+	case result.TooLarge(o.Message):
+		f.Text = text + "; a Secret has no room for it, so a restore fails in the same way: nothing may run before it is smaller, or kept elsewhere"
 	case res == nil || res.State == nil:
 	case res.State.Where == "" && res.Unsaved != nil:
 		f.Text, f.Next = text+"; nothing may run before they are in the state, or gone: then delete the Job", s.logs(r)
@@ -85,6 +87,16 @@ func (s observed) stateUnsaved(r launch.Run, o launch.Outcome, text string) find
 		f.Text, f.Next = text+"; nothing may run before what only it knew is imported, or gone: then delete the Job", s.outcome(r)
 	}
 	return f
+}
+
+// tooLarge reports whether a Job could not save a state because of its size, after which nothing was restored.
+func (s observed) tooLarge() bool {
+	for i, r := range s.runs {
+		if r.Outcome != nil && launch.Unsaved(s.runs, i) && result.TooLarge(r.Outcome.Message) {
+			return true
+		}
+	}
+	return false
 }
 
 // interrupted tells of a Job whose pod, with its log, is mostly gone. What a person launched nobody tries again.

@@ -101,6 +101,25 @@ func TestResultWithoutPod(t *testing.T) {
 	few.run(t, "doctor", "tm/worker-0").want(t, 0, "(pod-lost)", "its result may be in a ConfigMap, which may not be read", job.Name+"-result")
 }
 
+// A state that a Secret has no room for cannot be restored either.
+func TestTooLargeState(t *testing.T) {
+	t.Parallel()
+	c := statetest.New(t, kubetest.Shared(t))
+	p := operator(t, c)
+	c.Put(t, statetest.Gzip([]byte(document(7))))
+	job, set := putJob(t, c, naming.Apply, 1, batchv1.JobFailed), naming.RescueSecret(c.Suffix, 8, 0)
+	putJobPod(t, c, job, terminated(result.ExitPerson, &result.Result{
+		Version: result.Version, Op: "apply", State: &result.State{Saved: result.SavedRescued, Where: "Secret n/" + set},
+		Error: &result.Error{Step: "apply", Kind: result.KindStep, Reason: result.ReasonStateWrite, Tail: "Request entity too large: limit is 3145728"},
+	}))
+	putRescue(t, c, 8)
+	e := p.run(t, "doctor", "tm/worker-0")
+	e.want(t, 1, "a restore fails in the same way", "-> captf state pull tm/worker-0@"+set+" -n "+c.Object.Namespace+" > state.json")
+	if strings.Contains(e.out, "launch restore") {
+		t.Errorf("it advises a restore:\n%s", e.out)
+	}
+}
+
 // terminated is the status of a runner's pod that ended with a result.
 func terminated(code int32, r *result.Result) corev1.PodStatus {
 	return corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{

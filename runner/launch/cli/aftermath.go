@@ -63,6 +63,8 @@ func (f *follower) printState(run launch.Run, r *result.Result) {
 	case s == nil:
 	case s.Saved == result.SavedPushed, s.Saved == result.SavedNormally:
 		f.say("the state was saved after all: it has what this run did")
+	case s.Saved == result.SavedRescued && result.TooLarge(o.Message):
+		f.say("the state is in %s, and too large for the Secret that it belongs into: %s doctor %s says what to do", s.Where, f.Name(), target(f.object))
 	case s.Saved == result.SavedRescued:
 		_, set, _ := strings.Cut(s.Where, "/")
 		f.say("the state is in %s: %s launch restore %s --backup %s --image IMAGE puts it back", s.Where, f.Name(), target(f.object), shell.Quote(set))
