@@ -68,3 +68,11 @@ func TestAttachToALongName(t *testing.T) {
 	term.end(applied())
 	term.code(code, 0)
 }
+
+// A Job that runs needs nobody to be waited for.
+func TestPreviewBesideAJob(t *testing.T) {
+	term := setUp(t)
+	term.must(0, term.args("apply", "--detach")...)
+	term.must(3, term.args("plan", "--dry-run")...)
+	term.says(term.err, "no job would be created: JobRunning")
+}

@@ -288,7 +288,11 @@ func (e Env) preview(ctx context.Context, l *launch.Launcher, o launch.Object, o
 		return err
 	}
 	if job == nil {
-		return Exit{Code: refusal(d.Reason), Err: fmt.Errorf("no job would be created: %w", e.refused(d, o))}
+		code := refusal(d.Reason)
+		if d.Action == launch.Follow || d.Action == launch.Wait { // time helps
+			code = result.ExitRetry
+		}
+		return Exit{Code: code, Err: fmt.Errorf("no job would be created: %w", e.refused(d, o))}
 	}
 	if output == outputJSON {
 		doc := json.NewEncoder(e.Out)
