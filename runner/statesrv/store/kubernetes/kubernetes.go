@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -90,8 +91,11 @@ func (s *Store) get(ctx context.Context, key string) (store.Record, error) {
 			return store.Record{}, err
 		}
 		data, err := s.value(ctx, secret)
-		if absent.Is(err) && read < reads {
+		switch {
+		case absent.Is(err) && read < reads:
 			continue // it was replaced or removed after it was read
+		case absent.Is(err):
+			return store.Record{}, fmt.Errorf("a part of it is gone: %w", store.ErrNotFound)
 		}
 		return store.Record{Data: data, Revision: revisionOf(secret)}, err
 	}
@@ -110,8 +114,8 @@ func (s *Store) secret(ctx context.Context, key string) (*kube.Secret, error) {
 }
 
 // Open implements store.Opener. One part of the value is in memory at a time. A part
-// that is not there any more ends the stream with an error: who opens a record that
-// may be swapped reads it with Get.
+// that is not there is ErrNotFound, and one that goes meanwhile ends the stream with an
+// error: who opens a record that may be swapped reads it with Get.
 func (s *Store) Open(ctx context.Context, key string) (store.Body, error) {
 	if err := store.Check(ctx, key); err != nil {
 		return store.Body{}, err
@@ -255,10 +259,16 @@ func (s *Store) explain(err error) error {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server does not accept the credentials of the kubeconfig, or of the pod's ServiceAccount: "+
 			"they are wrong, or have expired: %w", err)
+	case apierrors.HasStatusCause(err, namespaceTerminating):
+		return fmt.Errorf("namespace %s is being deleted: %w", s.namespace, err)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"): // admission gives no other mark
+		return fmt.Errorf("the quota of namespace %s is used up: raise it, or set --max-versions: %w", s.namespace, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("no access to Secrets of namespace %s: the ServiceAccount needs get, list, create, update and delete on them: %w", s.namespace, err)
 	case noNamespace(err):
 		return fmt.Errorf("there is no namespace %s: make it: %w", s.namespace, err)
+	case errors.As(err, new(*url.Error)) && !errors.Is(err, context.Canceled):
+		return fmt.Errorf("no answer from the API server: %w", err)
 	}
 	return err
 }

@@ -115,8 +115,32 @@ func (s *Store) stream(ctx context.Context, secret *kube.Secret) (store.Body, er
 	if err != nil {
 		return store.Body{}, fmt.Errorf("the Secret %s is damaged: annotation %s=%s", secret.Name, sizeAnnotation, secret.Annotations[sizeAnnotation])
 	}
+	if err := s.whole(ctx, secret); err != nil {
+		return store.Body{}, err
+	}
 	r, err := s.reader(ctx, secret)
 	return store.Body{ReadCloser: io.NopCloser(r), Size: size}, err
+}
+
+// whole returns ErrNotFound if a part of a value is gone, before any of it is given away.
+func (s *Store) whole(ctx context.Context, secret *kube.Secret) error {
+	text := secret.Annotations[partsAnnotation]
+	if text == "" {
+		return nil
+	}
+	id, count, err := splitParts(text)
+	if err != nil {
+		return nil // reader tells
+	}
+	there := 0
+	selector := s.partsOf(secret.Annotations[keyAnnotation]) + "," + writeLabel + "=" + id
+	if err := s.each(ctx, selector, func(kube.Metadata) error { there++; return nil }); err != nil {
+		return err
+	}
+	if there < count {
+		return fmt.Errorf("%d of its %d parts are gone: %w", count-there, count, store.ErrNotFound)
+	}
+	return nil
 }
 
 // reader expands the value of a record's Secret while it is read.
