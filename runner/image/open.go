@@ -84,9 +84,22 @@ func openArchive(path string, o Options, platform v1.Platform) (v1.Image, error)
 	}
 	image, err := tarball.ImageFromPath(path, tag)
 	if err != nil {
-		return nil, fmt.Errorf("read %s, as docker save writes it: %w", path, err)
+		return nil, fmt.Errorf("read %s, as docker save writes it%s: %w", path, savedNames(path), err)
 	}
 	return image, nil
+}
+
+// savedNames tells which images an archive has, if it has several: one of them has to be named.
+func savedNames(path string) string {
+	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(path) })
+	if err != nil || len(manifest) < 2 {
+		return "" // the caller's error says why
+	}
+	var names []string
+	for _, saved := range manifest {
+		names = append(names, saved.RepoTags...)
+	}
+	return ", with the images " + strings.Join(names, ", ") + ", of which --name chooses one"
 }
 
 // eachEntry goes through a tar file.

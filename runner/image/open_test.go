@@ -122,3 +122,25 @@ func TestOpenFails(t *testing.T) {
 		}
 	}
 }
+
+// An archive of docker save may hold several images: they are named.
+func TestSeveralSaved(t *testing.T) {
+	saved := filepath.Join(t.TempDir(), "saved.tar")
+	images := map[name.Reference]v1.Image{}
+	for _, text := range []string{"localhost/one:dev", "localhost/two:dev"} {
+		tag, err := name.NewTag(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		images[tag] = complete().build(t)
+	}
+	if err := tarball.MultiRefWriteToFile(saved, images); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), saved, options(t))
+	for _, want := range []string{"localhost/one:dev", "localhost/two:dev", "--name chooses one"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

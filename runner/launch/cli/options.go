@@ -65,7 +65,7 @@ func (o *options) flags(c *cobra.Command) {
 	f.StringVar(&o.module, "module", "", "the `path` of the module in the image, for a root that only calls it (default /captf/module without -f)")
 	f.StringArrayVar(&o.outputs, "output-name", nil, "with --module: a `name` of an output of the module to keep; repeat it")
 	f.StringArrayVar(&o.varFiles, "var-file", nil, "a `file` with variables, HCL or JSON; repeat it")
-	f.StringVar(&o.cluster, "cluster-name", "", "the object's Cluster API `cluster`; that of its state, else the name of a TerraformCluster")
+	f.StringVar(&o.cluster, "cluster-name", "", "the object's Cluster API `cluster`; that of its state, newest Job or newest copy, else the name of a TerraformCluster")
 	f.StringVar(&o.serviceAccount, "service-account", launch.DefaultServiceAccount, "the Job's ServiceAccount")
 	f.StringVar(&o.pullPolicy, "image-pull-policy", "", "Always, IfNotPresent or Never")
 	f.StringArrayVar(&o.pullSecrets, "image-pull-secret", nil, "the `name` of a Secret for the registry; repeat it")
