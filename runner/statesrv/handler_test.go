@@ -171,6 +171,7 @@ var scenarios = []struct {
 		{method: "GET", path: "/states/s/events?tail=1", status: 200, want: `"action":"force-unlock"`},
 		{method: "LOCK", path: "/states/s", body: lockA, status: 200},
 		{method: "UNLOCK", path: "/states/s?ID=b", body: "", status: 409},
+		{method: "UNLOCK", path: "/states/s?ID=" + strings.Repeat("i", 257), body: "", status: 400, fault: "longer than 256 bytes"},
 		{method: "UNLOCK", path: "/states/s?ID=a", body: "", status: 200},
 	}},
 	{name: "empty unlock allowed", rules: statesrv.Rules{AllowEmptyUnlock: true}, steps: []step{
@@ -236,6 +237,15 @@ var scenarios = []struct {
 		{method: "GET", path: "/states/s", status: 200, want: "=" + doc(10, "l")},
 		{method: "POST", path: "/states/s?force=true", body: doc(1, "m"), status: 200},
 		{method: "POST", path: "/states/s/restore?version=1", status: 409, fault: "lineage"},
+	}},
+	{name: "restore follows the newest of its own lineage", steps: []step{
+		{method: "POST", path: "/states/s", body: doc(1, "l"), status: 200},
+		{method: "POST", path: "/states/s", body: doc(7, "l"), status: 200},
+		{method: "DELETE", path: "/states/s", status: 200},
+		{method: "POST", path: "/states/s", body: doc(1, "m"), status: 200},
+		{method: "DELETE", path: "/states/s", status: 200},
+		{method: "POST", path: "/states/s/restore?version=1", status: 200, want: `"serial":8`},
+		{method: "GET", path: "/states/s/versions?limit=1", status: 200, want: `"operation":"restore","restored_from":1`},
 	}},
 	{name: "history", steps: []step{
 		{method: "POST", path: "/states/s", body: doc(1, "l"), status: 200},
