@@ -31,7 +31,8 @@ type Many interface {
 
 // Prove shows that s enforces its conditions among concurrent writers: one of
 // many wins a Create, one of many wins a Swap, a stale Swap is refused, and every
-// reader sees the winner at once. It returns an error that wraps ErrUnproven if
+// reader sees the winner at once. That records can be removed and listed is tried too, for
+// the rights to that may be missing. It returns an error that wraps ErrUnproven if
 // not, and any other error if the store could not be asked. If s is a Many, the
 // writers take turns over all of its servers. It writes below ProofDir and removes
 // that: about 500 small requests.
@@ -43,9 +44,17 @@ func Prove(ctx context.Context, s Store) error {
 	for range proofRounds {
 		p := proof{key: ProofDir + "/" + rand.Text(), doors: doors}
 		err := p.run(ctx)
-		_ = s.Remove(context.WithoutCancel(ctx), p.key) // what stays harms nobody
-		if err != nil {
+		removed := s.Remove(context.WithoutCancel(ctx), p.key) // what stays harms nobody
+		switch {
+		case err != nil:
 			return err
+		case removed != nil:
+			return fmt.Errorf("prove that what was written can be removed: %w", removed)
+		}
+	}
+	for _, err := range s.List(ctx, ProofDir) {
+		if err != nil {
+			return fmt.Errorf("prove that records can be listed: %w", err)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 
@@ -17,6 +18,35 @@ func TestProveAcceptsAStoreThatEnforcesItsConditions(t *testing.T) {
 	}
 	for name, err := range s.List(t.Context(), "%probe") {
 		t.Errorf("left behind %q, %v", name, err)
+	}
+}
+
+// lacking has no right to remove, or none to list.
+type lacking struct {
+	store.Store
+	remove, list error
+}
+
+func (l lacking) Remove(ctx context.Context, key string) error {
+	return errors.Join(l.remove, l.Store.Remove(ctx, key))
+}
+
+func (l lacking) List(ctx context.Context, dir string) iter.Seq2[string, error] {
+	if l.list == nil {
+		return l.Store.List(ctx, dir)
+	}
+	return func(yield func(string, error) bool) { yield("", l.list) }
+}
+
+func TestProveFindsMissingRights(t *testing.T) {
+	missing := errors.New("no access")
+	for name, s := range map[string]store.Store{
+		"remove": lacking{Store: memory.New(), remove: missing},
+		"list":   lacking{Store: memory.New(), list: missing},
+	} {
+		if err := store.Prove(t.Context(), s); !errors.Is(err, missing) {
+			t.Errorf("%s: %v, want %v", name, err, missing)
+		}
 	}
 }
 
