@@ -35,6 +35,8 @@ func TestWhatEventsTell(t *testing.T) {
 		{method: "POST", path: "/restore?version=x&ID=q", status: 400, want: event{Action: "restore", LockID: "q"}},
 		{method: "LOCK", body: lockA, status: 200, want: event{Action: "lock", LockID: "a", Who: "ann@one"}},
 		{method: "POST", path: "?ID=a", body: doc(1, "l"), status: 200, want: event{Action: "write", LockID: "a", Who: "ann@one", Version: 1, Serial: 1}},
+		{method: "POST", path: "?ID=a", body: doc(0, "l"), status: 409, want: event{Action: "write", LockID: "a", Who: "ann@one"}},
+		{method: "POST", path: "?ID=a", body: "{}", status: 400, want: event{Action: "write", LockID: "a", Who: "ann@one"}},
 		{method: "POST", path: "/restore?version=1&ID=a&who=adm@x", status: 200,
 			want: event{Action: "restore", LockID: "a", Who: "adm@x", Version: 2, Serial: 2, Note: "version 1"}},
 		{method: "UNLOCK", path: "?force=true&ID=b&who=adm@x", status: 409,

@@ -45,6 +45,9 @@ func (s *States) Write(ctx context.Context, name string, req WriteRequest) (Writ
 		if err := mayWrite(h.Lock, req.ID, s.rules.RequireLock); err != nil {
 			return false, err
 		}
+		if h.Lock != nil {
+			ev.from(h.Lock.Info)
+		}
 		if bad != nil {
 			return false, bad
 		}
