@@ -124,6 +124,9 @@ func (s *States) allHeads(ctx context.Context, load func(context.Context, string
 			continue
 		}
 		h, rev, err := load(ctx, name)
+		if looseFile(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -349,3 +349,13 @@ func TestRepairLeavesAStoreInUseAlone(t *testing.T) {
 	}
 	wantFile(t, filepath.Join(path, "s"), "versions/000004.tfstate", "of a write under way")
 }
+
+// A file beside the states is no state, so it is no damage of one.
+func TestRepairOfALooseFile(t *testing.T) {
+	path := t.TempDir()
+	fill(t, path)
+	writes("README.md", "hello")(t, path)
+	if said := restart(t, path); said != "" {
+		t.Errorf("start-up says %q, want nothing", said)
+	}
+}

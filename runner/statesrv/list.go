@@ -1,6 +1,10 @@
 package statesrv
 
-import "context"
+import (
+	"context"
+	"errors"
+	"syscall"
+)
 
 // Status is what a list shows of one state.
 type Status struct {
@@ -55,6 +59,9 @@ func (s *States) List(ctx context.Context, after string, limit int, keep func(na
 		if ctx.Err() != nil {
 			return page, ctx.Err()
 		}
+		if looseFile(err) {
+			continue
+		}
 		if err != nil { // one damaged state does not hide the others
 			st = Status{Name: name, Error: err.Error()}
 		}
@@ -67,6 +74,10 @@ func (s *States) List(ctx context.Context, after string, limit int, keep func(na
 	}
 	return page, nil
 }
+
+// looseFile reports whether what is named like a state is a file beside the states, as a README: it is no state, and
+// no damage of one.
+func looseFile(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // Ready returns nil if the store can be read, is still where it was, and is not known
 // to be unwritable.

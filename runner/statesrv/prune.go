@@ -37,7 +37,7 @@ func (s *States) PruneAll(ctx context.Context, rules PruneRules) (int, error) {
 		if ctx.Err() != nil {
 			return total, ctx.Err()
 		}
-		if err != nil {
+		if err != nil && !looseFile(err) {
 			s.rules.Log.Error("not pruned", "state", name, "error", err)
 		}
 	}

@@ -95,6 +95,9 @@ func (r *repair) proofs(ctx context.Context) error {
 
 func (r *repair) state(ctx context.Context, name string) error {
 	h, _, err := r.load(ctx, name)
+	if looseFile(err) {
+		return nil
+	}
 	if err != nil {
 		r.damaged(name, err)
 		return ctx.Err()
