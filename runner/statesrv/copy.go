@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
 
@@ -102,7 +103,8 @@ func (c *copying) check(ctx context.Context) ([]string, error) {
 	slices.Sort(names)
 	slices.Sort(locked)
 	if len(locked) > 0 && !c.opts.Locked {
-		return nil, conflict("%d states are locked: let their holders finish, or copy the locks too (--with-locks): %s", len(locked), strings.Join(locked, ", "))
+		return nil, conflict("%d locked %s: let their holders finish, or copy the locks too (--with-locks): %s",
+			len(locked), plural.Of("state", len(locked)), strings.Join(locked, ", "))
 	}
 	for name, h := range there {
 		if err := sameState(here[name], h); err != nil {

@@ -43,6 +43,19 @@ func TestHeadLost(t *testing.T) {
 	wantThreeBodies(t, state, "")
 }
 
+// The advice is to push the newest version, so it is that which the error names.
+func TestHeadLostNamesTheNewest(t *testing.T) {
+	path := t.TempDir()
+	fill(t, path)
+	onlyBodies(t, filepath.Join(path, "s"))
+	states := statesrv.NewStates(openDir(t, path), statesrv.Rules{})
+	for range 8 { // whatever comes first
+		if _, err := read(states.Read(t.Context(), "s")); err == nil || !strings.Contains(err.Error(), "versions/000003.tfstate") {
+			t.Fatalf("read gives %v, want the newest version named", err)
+		}
+	}
+}
+
 // wantThreeBodies checks the bytes of the three versions that fill makes, of which those
 // after the first are kept aside under names that end in aside.
 func wantThreeBodies(t *testing.T, state, aside string) {

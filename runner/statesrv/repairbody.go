@@ -13,7 +13,7 @@ import (
 )
 
 // headless returns a file by which a state without a head must have had one, "" for
-// none. The bytes of version 1 alone show nothing: the first write makes them before
+// none; of versions it is the newest. The bytes of version 1 alone show nothing: the first write makes them before
 // the head. A person's hand, or a rule of a bucket, can take a record away.
 func (s *States) headless(ctx context.Context, name string) (string, error) {
 	for file, err := range s.store.List(ctx, dirOf(name)) {
@@ -25,12 +25,14 @@ func (s *States) headless(ctx context.Context, name string) (string, error) {
 		}
 	}
 	bodies, err := s.listBodies(ctx, name)
-	for n, files := range bodies {
-		if n > 1 {
-			return versionsDir + "/" + files[0], err
-		}
+	newest := 1
+	for n := range bodies {
+		newest = max(newest, n)
 	}
-	return "", err
+	if newest == 1 {
+		return "", err
+	}
+	return versionsDir + "/" + bodies[newest][0], err
 }
 
 var bodyPattern = regexp.MustCompile(`^([0-9]{6,})(-[a-z0-9]+)?\.tfstate$`)

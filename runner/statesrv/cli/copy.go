@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/captf/captf-runner/internal/plural"
 	"github.com/captf/captf-runner/runner/statesrv"
 	"github.com/captf/captf-runner/runner/statesrv/store"
 )
@@ -53,7 +54,7 @@ func (a *App) copy(ctx context.Context, args []string) error {
 		return fmt.Errorf("%s has no states: see the address", rest[0])
 	}
 	if o.output == tableOutput {
-		fmt.Fprintf(a.Out, "%d states are in %s, every version verified by its digest\n", count, rest[1])
+		fmt.Fprintf(a.Out, "copied %d %s to %s, every version verified by its digest\n", count, plural.Of("state", count), rest[1])
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func wholePath(address string) (string, error) {
 
 func copiedLine(c statesrv.CopiedState) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d versions, %d events", c.Name, c.Versions, c.Events)
+	fmt.Fprintf(&b, "%s: %d %s, %d %s", c.Name, c.Versions, plural.Of("version", c.Versions), c.Events, plural.Of("event", c.Events))
 	if c.Pruned > 0 {
 		fmt.Fprintf(&b, ", %d pruned", c.Pruned)
 	}

@@ -77,6 +77,9 @@ func (o *Options) environment(getenv func(string) string) error {
 		}
 		o.Endpoints = append(o.Endpoints, text)
 	}
+	if getenv(endpointsVar) != "" && len(o.Endpoints) == 0 {
+		return fmt.Errorf("%s: it names no endpoint", endpointsVar)
+	}
 	if text := getenv(pathStyleVar); text != "" {
 		style, err := strconv.ParseBool(text)
 		if err != nil {

@@ -45,6 +45,7 @@ func TestParseRefuses(t *testing.T) {
 		{"s3://bucket/%zz", "", "", "no URL"},
 		{"s3://me:hidden@bucket", "", "", "AWS_SECRET_ACCESS_KEY"},
 		{"s3://bucket", "127.0.0.1:9000", "", "STATESRV_S3_ENDPOINTS: each endpoint is http://HOST:PORT"},
+		{"s3://bucket", ",", "", "STATESRV_S3_ENDPOINTS: it names no endpoint"},
 		{"s3://bucket", "http://me:hidden@host", "", "without credentials"},
 		{"s3://bucket", "", "perhaps", "STATESRV_S3_PATH_STYLE=perhaps"},
 	} {
