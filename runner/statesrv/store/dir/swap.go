@@ -16,8 +16,8 @@ import (
 // A record that is swapped has a second file, its spare: the value before. A swap
 // writes the new value there and lets the two change names in one step. So no file
 // is made and none is freed, which costs a file system more than the bytes do: ext4
-// looks at each inode that was freed in the last five seconds before it gives out
-// another.
+// without a journal looks at each inode that was freed in the last minutes before it
+// gives out another.
 //
 // A reader that is slow might find its file turned into the spare and written to.
 // It holds the file's own flock while it reads, and whoever swaps takes no spare
