@@ -3,6 +3,7 @@ package statesrv_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -67,10 +68,10 @@ func (c *rawClient) success() error {
 
 // overHTTP writes the states of a server, each over a connection of its own.
 func overHTTP(b *testing.B, server string) func(client, n int) error {
-	clients, bodies := make([]*rawClient, benchClients), make([][]byte, benchClients)
+	clients, bodies, names := make([]*rawClient, benchClients), make([][]byte, benchClients), rand.Text()
 	for i := range clients {
 		bodies[i] = stateOf(benchBytes)
-		clients[i] = dialRaw(b, server, fmt.Sprintf("s%d", i), len(bodies[i]))
+		clients[i] = dialRaw(b, server, fmt.Sprint(names, i), len(bodies[i]))
 	}
 	return func(client, n int) error {
 		setSerial(bodies[client], n)

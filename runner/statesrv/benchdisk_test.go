@@ -1,6 +1,7 @@
 package statesrv_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -24,9 +25,9 @@ func (s slowness) sync(f *os.File) error {
 // onDisk writes the two records of a write, each durably: the state's bytes, which
 // are new, and the head, which is replaced.
 func (s slowness) onDisk(path string, create, replace func(name string, data []byte) error) func(client, n int) error {
-	body, head := stateOf(benchBytes), make([]byte, 8<<10)
+	body, head, names := stateOf(benchBytes), make([]byte, 8<<10), rand.Text()
 	return func(client, n int) error {
-		state := filepath.Join(path, fmt.Sprint(client))
+		state := filepath.Join(path, fmt.Sprint(names, client))
 		if n == 0 {
 			if err := os.MkdirAll(filepath.Join(state, "versions"), 0o700); err != nil {
 				return err
@@ -87,10 +88,11 @@ func (s slowness) replaceByExchange(name string, data []byte) error {
 	return s.syncDir(filepath.Dir(name))
 }
 
-// spread returns a directory whose subdirectories ext4 puts far from each other, as
-// those at its top. A file is put near its directory, and without a journal ext4 looks
-// at each file that anybody removed there in the last minutes: what one writer removes
-// would else cost the others. Other file systems have no such flag.
+// spread returns a directory whose subdirectories ext4 puts far from each other, by
+// their names, as those at its top. A file is put near its directory, and without a
+// journal ext4 looks at each file that anybody removed there in the last minutes: what
+// one writer, or the run before, has removed would else cost the others, so each has
+// names of its own. Other file systems have no such flag.
 func spread(b *testing.B) string {
 	path := b.TempDir()
 	d, err := os.Open(path)
