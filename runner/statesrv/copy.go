@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -155,12 +154,12 @@ func sameState(source, target *head) error {
 	return nil
 }
 
-// differing says in what two heads of one state differ.
+// differing says in what two heads of one state differ, after content was asked of both.
 func differing(source, target *head) string {
 	switch {
 	case source.Last != target.Last:
 		return fmt.Sprintf("%d versions there, %d here", target.Last, source.Last)
-	case !reflect.DeepEqual(source.Recent, target.Recent):
+	case !source.Recent.encodedAs(target.Recent):
 		return fmt.Sprintf("%d versions at both places, but not the same ones", source.Last)
 	case source.Lock != nil || target.Lock != nil:
 		return fmt.Sprintf("the same %d versions, but its lock there is %s, and here %s", source.Last, orNone(target.Lock), orNone(source.Lock))

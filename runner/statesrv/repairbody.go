@@ -13,8 +13,9 @@ import (
 )
 
 // headless returns a file by which a state without a head must have had one, "" for
-// none; of versions it is the newest. The bytes of version 1 alone show nothing: the first write makes them before
-// the head. A person's hand, or a rule of a bucket, can take a record away.
+// none; of versions it is the newest. The bytes of version 1 alone show nothing: the
+// first write makes them before the head. A person's hand, or a rule of a bucket, can
+// take a record away.
 func (s *States) headless(ctx context.Context, name string) (string, error) {
 	for file, err := range s.store.List(ctx, dirOf(name)) {
 		if err != nil {

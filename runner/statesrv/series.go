@@ -68,6 +68,11 @@ func (s series[T]) appendTo(b []byte) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
+// encodedAs reports whether both have the same JSON, after both were encoded.
+func (s series[T]) encodedAs(other series[T]) bool {
+	return slices.EqualFunc(s, other, func(a, b member[T]) bool { return string(a.line) == string(b.line) })
+}
+
 // UnmarshalJSON reads an array, or null.
 func (s *series[T]) UnmarshalJSON(data []byte) error {
 	var values []*T
